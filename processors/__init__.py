@@ -1,0 +1,1 @@
+"""The single writers of the shards: receive, decide, append, apply, deliver."""

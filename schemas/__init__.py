@@ -1,0 +1,1 @@
+"""The shape of each record on the log: Avro schemas, their catalogue, codec and upcasters."""
