@@ -1,0 +1,1 @@
+"""What runs Interlock: brokers for development and tests, dashboards, alerts, runbooks, benchmarks."""

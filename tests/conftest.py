@@ -1,0 +1,1 @@
+"""What every test may ask for; the pieces stand in tests/support, one module for each thing that is stood up."""
