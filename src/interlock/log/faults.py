@@ -60,7 +60,7 @@ class Faults(Protocol):
         ...
 
     def on_ask(self, shard: Shard) -> AskOutcome:
-        """Asked once for each `read` and `end`."""
+        """Asked each time that a `read` or an `end` looks; a `read` that was woken looks again."""
         ...
 
 
@@ -79,7 +79,7 @@ def acknowledgement_lost(doubt_after_s: float = 0.0) -> SendOutcome:
 
 
 def lands_late(landing_s: float, doubt_after_s: float = 0.0) -> SendOutcome:
-    """The sender gets a doubt; the batch lands `landing_s` seconds after the call, behind what others sent meanwhile."""
+    """The sender gets a doubt; the batch lands `landing_s` seconds later, behind what others send meanwhile."""
     return SendOutcome(landings_s=(landing_s,), answer=Answer.DOUBT, answer_after_s=doubt_after_s)
 
 

@@ -78,6 +78,12 @@ class NoSuchShard(Refused):
     """The topic or the partition does not exist."""
 
 
+class NotNow(Refused):
+    """The batch has not landed and never will, but nothing is wrong with it (disk full, locked, closed): the same may
+    be sent again later. An outage, so never a reason to give a message up.
+    """
+
+
 class Unavailable(LogError):
     """The log could not be asked (read, end); asking again later may work."""
 
@@ -147,7 +153,9 @@ def record_bytes(record: Record) -> int:
     """The size of a record as every backend counts it: an upper bound of what Kafka's format v2 writes."""
     size = RECORD_OVERHEAD_BYTES + len(record.key) + len(record.value)
     for name, value in record.headers:
-        size += HEADER_OVERHEAD_BYTES + len(name) + len(value)
+        # Kafka counts the bytes of a name, which are more than its characters where it isn't ASCII.
+        name_bytes = len(name) if name.isascii() else len(name.encode("utf-8", "surrogatepass"))
+        size += HEADER_OVERHEAD_BYTES + name_bytes + len(value)
     return size
 
 
