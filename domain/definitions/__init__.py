@@ -1,0 +1,1 @@
+"""What authors write, and what it compiles to."""

@@ -1,0 +1,1 @@
+"""Execution: one instance of an executable, pinned to it for life."""

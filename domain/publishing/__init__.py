@@ -1,0 +1,1 @@
+"""Who has authority: slots, publications, and the ledger of what their triggers claim."""

@@ -1,0 +1,1 @@
+"""ClaimLedger: what the authoritative publications of a shell claim."""

@@ -1,0 +1,30 @@
+"""Facts of a shell's ledger (stream `claims:<shell>`). Names are storage."""
+
+from dataclasses import dataclass
+
+from interlock.domain.definitions.executable import Cardinality
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One thing that a publication's trigger asks for."""
+
+    claim: str
+    cardinality: Cardinality
+    node_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimsChanged:
+    """In one activation the new authority of a slot takes its claims and the replaced one gives up its own."""
+
+    shell: str
+    slot_id: str
+    definition_id: str
+    slot_name: str
+    publication_id: str
+    claims: tuple[Claim, ...]
+    """All that the slot claims from now on."""
+
+
+ClaimsEvent = ClaimsChanged

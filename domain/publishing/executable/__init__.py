@@ -1,0 +1,1 @@
+"""Executable: the immutable content that publications name, saved once a content."""

@@ -1,0 +1,15 @@
+"""Facts of an executable (stream `executable:<artifact_id>`). Names are storage."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutableSaved:
+    """The content is in the log; whoever runs it needs nothing else."""
+
+    artifact_id: str
+    content: str
+    """Canonical JSON, see `interlock.domain.definitions.compiler`."""
+
+
+ExecutableEvent = ExecutableSaved

@@ -1,0 +1,134 @@
+"""Facts of a publication (stream `publication:<publication_id>`). Names are storage.
+
+    Requested ─► Staged ─► (projections prepared) ─► Activated ─► (every routing shard reached) Served ─► Retired
+        └───────────┴──────────────┴─► Failed, or Superseded where it lost the compare-and-swap
+"""
+
+from dataclasses import dataclass
+
+from interlock.domain.definitions.executable import Cardinality
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binding:
+    """One trigger of a publication, as rows of the trigger index hold it (PUB-03: never authority by itself)."""
+
+    binding_id: str
+    node_id: str
+    type: str
+    name: str
+    identity: str
+    cardinality: Cardinality
+    claim: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicationRequested:
+    """Somebody asked; policy and slot are resolved."""
+
+    publication_id: str
+    command_id: str
+    shell: str
+    definition_id: str
+    slot_id: str
+    slot_name: str
+    policy_source: str
+    """Which policy named the slot: "request", "workflow" or "host" (PUB-08)."""
+    expected_revision: int
+    """The slot revision that the attempt observed."""
+    requested_by: str
+    requested_at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicationStaged:
+    """It compiled, its claims don't conflict, and its projections are asked to prepare: it is PendingProjection."""
+
+    publication_id: str
+    definition_version: str
+    artifact_id: str
+    bindings: tuple[Binding, ...]
+    required_projections: tuple[str, ...]
+    deadline_ms: int
+    """When it fails if a projection has not answered."""
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectionPrepared:
+    """The holder of a view wrote the candidate's rows, invisible."""
+
+    publication_id: str
+    kind: str
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicationActivated:
+    """Its slot selected it."""
+
+    publication_id: str
+    slot_id: str
+    revision: int
+    position: int
+    """The position of the publishing journal (append number) that carries the activation; routing decides at it."""
+    routing_shards: int
+    """How many have to say that they decide at it before "active" is answered (PUB-16)."""
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoutingShardReached:
+    """A routing shard has committed that it decides at the activation or later."""
+
+    publication_id: str
+    partition: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicationServed:
+    """Every routing shard decides at it: whoever asked was told "active"."""
+
+    publication_id: str
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicationRetired:
+    """Another one replaced it; runs that it started go on."""
+
+    publication_id: str
+    replaced_by: str
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicationFailed:
+    """It never became the authority; what it had prepared is removed (PUB-13)."""
+
+    publication_id: str
+    reason: str
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicationSuperseded:
+    """The slot's revision was no longer the one that it observed."""
+
+    publication_id: str
+    expected_revision: int
+    found_revision: int
+    at_ms: int
+
+
+PublicationEvent = (
+    PublicationRequested
+    | PublicationStaged
+    | ProjectionPrepared
+    | PublicationActivated
+    | RoutingShardReached
+    | PublicationServed
+    | PublicationRetired
+    | PublicationFailed
+    | PublicationSuperseded
+)

@@ -1,0 +1,1 @@
+"""PublicationSlot: the one publication of (shell, definition, name) that has authority."""

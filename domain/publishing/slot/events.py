@@ -1,0 +1,22 @@
+"""Facts of a slot (stream `slot:<slot_id>`). Names are storage: never rename a class or a field."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotActivated:
+    """The slot selects a publication; the one that it replaces starts nothing any more."""
+
+    slot_id: str
+    shell: str
+    definition_id: str
+    name: str
+    publication_id: str
+    replaced_publication_id: str
+    """"" if the slot was empty."""
+    revision: int
+    """The slot's revision after it; the first is 1 (PUB-11)."""
+    at_ms: int
+
+
+SlotEvent = SlotActivated

@@ -1,0 +1,1 @@
+"""What a stimulus starts and resumes."""

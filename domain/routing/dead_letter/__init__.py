@@ -1,0 +1,1 @@
+"""DeadLetter: what could not be routed, with its reason and origin."""

@@ -1,0 +1,1 @@
+"""Stimulus: something that happened outside, and what it met."""

@@ -1,0 +1,74 @@
+"""Facts of a stimulus (stream `stimulus:<stimulus_id>`). Names are storage."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from interlock.domain.messages import Origin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """A run that the stimulus starts."""
+
+    execution_id: str
+    publication_id: str
+    binding_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resumed:
+    """A wait that the stimulus took."""
+
+    execution_id: str
+    bookmark_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StimulusRouted:
+    """It was looked up once, at one position of the publishing journal; without starts and resumes it is unmatched,
+    or kept."""
+
+    stimulus_id: str
+    shell: str
+    type: str
+    name: str
+    identity: str
+    correlation: str
+    idempotency_key: str
+    data: str
+    arrived_at_ms: int
+    kept_until_ms: int | None
+    """Until when it meets waits that appear after it; None where it had no time to live."""
+    deliver: Literal["all", "one"]
+    origin: Origin
+    starts: tuple[Started, ...]
+    resumes: tuple[Resumed, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StimulusMatched:
+    """It met a wait whose registration came after it."""
+
+    stimulus_id: str
+    execution_id: str
+    bookmark_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StimulusReturned:
+    """The execution declined it; it may meet another wait."""
+
+    stimulus_id: str
+    execution_id: str
+    bookmark_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StimulusExpired:
+    """Its time to live has passed."""
+
+    stimulus_id: str
+    at_ms: int
+
+
+StimulusEvent = StimulusRouted | StimulusMatched | StimulusReturned | StimulusExpired

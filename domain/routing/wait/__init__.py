@@ -1,0 +1,1 @@
+"""Wait: a bookmark of an execution, as routing knows it."""
