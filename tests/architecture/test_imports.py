@@ -18,8 +18,8 @@ def graph() -> grimp.ImportGraph:
 
 
 def is_part(module: str, packages: tuple[str, ...]) -> bool:
-    """Whether a module is one of these packages or lies within one."""
-    return any(module == package or module.startswith(package + ".") for package in packages)
+    """Whether a module is one of these, lies within one, or is a part of one that was split (kafka_read)."""
+    return any(module == package or module.startswith((package + ".", package + "_")) for package in packages)
 
 
 def test_the_linted_graph_holds_every_module_of_the_linked_folders() -> None:
