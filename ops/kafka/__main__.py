@@ -34,7 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif chosen.command == "check":
             print(f"kafka: the tests use {find_source().name}")
         else:
-            _run(chosen.folder or home() / f"cluster-{chosen.nodes}", chosen.nodes, chosen.port)
+            # A quorum remembers where its nodes listened, so another port is another cluster.
+            _run(chosen.folder or home() / f"cluster-{chosen.nodes}-{chosen.port}", chosen.nodes, chosen.port)
     except KafkaMissing as missing:
         print(f"kafka: no broker can be had here.\n{missing}", file=sys.stderr)
         return MISSING
