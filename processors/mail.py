@@ -1,0 +1,87 @@
+"""The envelope of messages: how an intent becomes a record of an inbox, and a record becomes a message again.
+
+A record of an inbox has the message as its value and in its headers where it comes from: `source` (the shard that
+promised it, with its topic's id), `number` (its place among what that source sends here), `publishing` (the
+publishing position that it rests on), and what tracing and audit need. A message without a source is from a client.
+"""
+
+from dataclasses import dataclass
+
+from interlock.log.port import Headers, Record, Stored
+from interlock.processors.ports import Codec
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why something is done: handed from each message to what it brings about."""
+
+    causation: str
+    """What caused it: `shard@offset` of the message."""
+    correlation: str
+    """What all of one story share: the stimulus or command that began it."""
+    actor: str
+    """Who asked, for a command; else ""."""
+    traceparent: str = ""
+    """W3C trace context; "" if there is none."""
+
+    def headers(self) -> Headers:
+        """As headers; empty ones are left out."""
+        found = [("causation", self.causation.encode()), ("correlation", self.correlation.encode())]
+        if self.actor:
+            found.append(("actor", self.actor.encode("utf-8", "replace")))
+        if self.traceparent:
+            found.append(("traceparent", self.traceparent.encode("utf-8", "replace")))
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A message as it was taken from an inbox."""
+
+    message: object
+    source: str
+    """"" for a client."""
+    number: int
+    publishing: int
+    """The receiver decides at this publishing position or a later one."""
+    offset: int
+    time_ms: int
+    cause: Cause
+
+
+def client_record(codec: Codec, key: str, message: object, cause: Cause) -> Record:
+    """A message from a client, for an inbox."""
+    headers: Headers = (("type", codec.type_name(message).encode()), *cause.headers())
+    return Record(key.encode("utf-8", "surrogatepass"), codec.encode(message), headers)
+
+
+def sourced_record(codec: Codec, key: str, message: object, source: str, number: int, cause: Cause) -> Record:
+    """A message from a source that numbers what it sends, so that the receiver drops repetitions."""
+    headers: Headers = (
+        ("type", codec.type_name(message).encode()),
+        ("source", source.encode()),
+        ("number", b"%d" % number),
+        *cause.headers(),
+    )
+    return Record(key.encode("utf-8", "surrogatepass"), codec.encode(message), headers)
+
+
+def receive(codec: Codec, inbox: str, stored: Stored) -> Received:
+    """The message in a record of an inbox. Raises what the codec raises, or ValueError for headers that say nothing."""
+    headers = dict(stored.headers)
+    here = f"{inbox}@{stored.offset}"
+    correlation = headers.get("correlation", b"").decode("utf-8", "replace") or here
+    return Received(
+        codec.decode(stored.value),
+        headers.get("source", b"").decode("utf-8", "replace"),
+        int(headers.get("number", b"0")),
+        int(headers.get("publishing", b"0")),
+        stored.offset,
+        stored.time_ms,
+        Cause(
+            here,
+            correlation,
+            headers.get("actor", b"").decode("utf-8", "replace"),
+            headers.get("traceparent", b"").decode("utf-8", "replace"),
+        ),
+    )

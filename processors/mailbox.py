@@ -1,0 +1,77 @@
+"""The mailbox of a shard's owner: records of its inbox, read ahead to a bound, and what its own tasks report."""
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass
+
+from interlock.log.port import Reader, Stored, Unavailable
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """Something that the owner's own tasks report, such as an activity's result; lost with the ownership."""
+
+    item: object
+
+
+Item = Stored | Local
+
+
+class Mailbox:
+    """Filled by one reader and any tasks, emptied by the loop of the shard."""
+
+    def __init__(self, records_max: int) -> None:
+        self._items: deque[Item] = deque()
+        self._records_max = records_max
+        self._arrived = asyncio.Event()
+        self._space = asyncio.Event()
+        self._space.set()
+
+    def put(self, item: object) -> None:
+        """Takes a report of one of the owner's tasks."""
+        self._items.append(Local(item))
+        self._arrived.set()
+
+    def wake(self) -> None:
+        """Ends a `wait` although nothing came (a stop, a due time that moved)."""
+        self._arrived.set()
+
+    def put_back(self, items: list[Item]) -> None:
+        """Puts items that were taken, and not used, in front again."""
+        self._items.extendleft(reversed(items))
+
+    def take(self) -> list[Item]:
+        """All that is there."""
+        items = list(self._items)
+        self._items.clear()
+        self._arrived.clear()
+        self._space.set()
+        return items
+
+    async def wait(self, timeout_s: float | None) -> None:
+        """Until something is there, `wake` was called, or the time is over."""
+        if self._items:
+            return
+        if timeout_s is not None and timeout_s <= 0:
+            # A due time is served at once, and yet the tasks that serve it get their turn.
+            await asyncio.sleep(0)
+            return
+        waiter = asyncio.ensure_future(self._arrived.wait())
+        await asyncio.wait((waiter,), timeout=timeout_s)
+        if not waiter.done():
+            waiter.cancel()
+
+    async def fill(self, reader: Reader, wait_s: float) -> None:
+        """Reads an inbox for ever, as far ahead as the bound allows; waits while the log is away."""
+        while True:
+            if len(self._items) >= self._records_max:
+                self._space.clear()
+                await self._space.wait()
+            try:
+                records = await reader.read(wait_s)
+            except Unavailable:
+                await asyncio.sleep(wait_s)
+                continue
+            if records:
+                self._items.extend(records)
+                self._arrived.set()

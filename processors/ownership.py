@@ -1,0 +1,377 @@
+"""One ownership of a shard: from `opened` until it is lost or stopped.
+
+One turn of its loop: take the mail, decide all of it at one publishing position, append, and when that counts hand
+promises to the couriers and start what is owed. Nothing leaves the process before the append counts.
+
+    wait ─► decide (synchronous) ─► settle ─► append ─► counted: deliver, start activities ─► wait
+                                                └► Lost: drop the state, open again (processor.py)
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from interlock.domain.decider import NOTHING, Decided, Decision, Intent
+from interlock.domain.messages import Origin, RejectStimulus, Reply
+from interlock.domain.progress import Progress
+from interlock.domain.refusal import Refusal
+from interlock.domain.sharding import digest
+from interlock.log.frame import Append, is_event
+from interlock.log.journal import Journal
+from interlock.log.port import Log, Shard, Stored
+from interlock.processors.courier import Couriers
+from interlock.processors.mail import Cause, Received, receive
+from interlock.processors.mailbox import Item, Local, Mailbox
+from interlock.processors.ports import Bounds, Clock, Codec, Ids, Topics
+from interlock.processors.reply import refused
+from interlock.processors.unit import Book, Full, Outgoing, Unit
+
+log = logging.getLogger(__name__)
+
+ANSWERS_KEPT_MAX = 100_000
+"""Answers that a shard remembers; a command that is repeated after so many others is decided again."""
+
+
+class Handler(Protocol):
+    """What a context brings to the loop. One object an ownership; it may see every message twice."""
+
+    def apply(self, stream: str, event: object) -> None:
+        """Folds an event that counts, or that the current unit has decided."""
+        ...
+
+    def handle(self, received: Received, unit: Unit) -> Decided:
+        """Decides a message."""
+        ...
+
+    def local(self, item: object, unit: Unit) -> Decided:
+        """Decides what one of its own tasks reports."""
+        ...
+
+    def due(self, unit: Unit) -> Decided:
+        """Decides what is due at `unit.now_ms`; NOTHING once nothing is."""
+        ...
+
+    def next_due_ms(self) -> int | None:
+        """When `due` has something to decide next."""
+        ...
+
+    def cannot(self, message: object, why: str, unit: Unit) -> Decided:
+        """Decides instead what to do about a message whose decision can't be written (too large, no Unicode)."""
+        ...
+
+    async def settle(self, unit: Unit) -> None:
+        """May wait, for a bounded time, for what should go into this unit still."""
+        ...
+
+    def committed(self, mailbox: Mailbox) -> None:
+        """Everything decided counts now: starts the tasks that are owed; they report to the mailbox."""
+        ...
+
+    async def close(self) -> None:
+        """Ends its tasks."""
+        ...
+
+
+class Replica(Protocol):
+    """What a process knows of the publishing journal."""
+
+    @property
+    def position(self) -> int:
+        """The number of the last append that it folded."""
+        ...
+
+    async def reached(self, position: int) -> None:
+        """Waits until `position` is at least this."""
+        ...
+
+
+class Ownership:
+    """Folds a shard's journal, owns it, and works off its inbox."""
+
+    def __init__(
+        self,
+        *,
+        context: str,
+        partition: int,
+        source: str,
+        handler: Handler,
+        replica: Replica | None,
+        wire: Log,
+        codec: Codec,
+        clock: Clock,
+        ids: Ids,
+        topics: Topics,
+        bounds: Bounds,
+    ) -> None:
+        self.journal: Journal | None = None
+        self.messages = 0
+        """Messages consumed since it was opened."""
+        self._context = context
+        self._partition = partition
+        self._handler = handler
+        self._replica = replica
+        self._log = wire
+        self._codec = codec
+        self._clock = clock
+        self._ids = ids
+        self._topics = topics
+        self._bounds = bounds
+        self._inbox: Shard = topics.inbox(context, partition)
+        self._book = Book()
+        self._changed_received: dict[str, int] = {}
+        self._changed_delivered: dict[str, int] = {}
+        self._undelivered: dict[str, list[Outgoing]] = {}
+        self._mailbox = Mailbox(bounds.mailbox_records_max)
+        self._stopping = False
+        self._couriers = Couriers(
+            source=source, wire=wire, codec=codec, topics=topics, bounds=bounds, delivered=self._was_delivered
+        )
+
+    # ---- opening ----------------------------------------------------------------------------------------------
+
+    async def open(self, still_assigned: Callable[[], Awaitable[bool]]) -> None:
+        """Becomes the owner. Raises what `Journal.open` raises."""
+        self.journal = await Journal.open(
+            self._log,
+            self._topics.journal(self._context, self._partition),
+            ids=self._ids,
+            fold=self._fold,
+            note=self._note_of_opened,
+            still_assigned=still_assigned,
+            wait_s=self._bounds.read_wait_s,
+        )
+        if self._replica is not None:
+            await self._replica.reached(self._book.publishing)
+
+    def _fold(self, append: Append) -> None:
+        book, codec = self._book, self._codec
+        progress = codec.decode(append.note)
+        if not isinstance(progress, Progress):
+            raise ValueError(f"expected a Progress in the frame at offset {append.base}, found {type(progress)}")
+        book.inbox = progress.inbox
+        book.publishing = progress.publishing
+        book.received.update(progress.received)
+        book.delivered.update(progress.delivered)
+        for destination, number in progress.delivered:
+            kept = self._undelivered.get(destination)
+            if kept:
+                self._undelivered[destination] = [one for one in kept if one.number > number]
+        for entry in append.entries:
+            if is_event(entry):
+                stream = entry.key.decode("utf-8", "surrogatepass")
+                headers = dict(entry.headers)
+                book.revisions[stream] = int(headers["revision"])
+                self._handler.apply(stream, codec.decode(entry.value))
+            else:
+                self._fold_promise(entry)
+        self._trim_answers()
+
+    def _fold_promise(self, entry: Stored) -> None:
+        start = next(i for i, (name, _) in enumerate(entry.headers) if name == "destination")
+        destination = entry.headers[start][1].decode()
+        kept = entry.headers[start + 1 :]
+        found = dict(kept)
+        number = int(found["number"])
+        self._book.promised[destination] = number
+        self._undelivered.setdefault(destination, []).append(
+            Outgoing(destination, number, entry.key, entry.value, kept)
+        )
+        if destination == "replies/0":
+            reply = self._codec.decode(entry.value)
+            if isinstance(reply, Reply):
+                self._book.answers[reply.command_id] = reply
+
+    def _note_of_opened(self) -> bytes:
+        book = self._book
+        return self._codec.encode(
+            Progress(
+                inbox=book.inbox,
+                received=tuple(book.received.items()),
+                delivered=tuple(book.delivered.items()),
+                answered=(),
+                publishing=book.publishing,
+            )
+        )
+
+    # ---- the loop ---------------------------------------------------------------------------------------------
+
+    async def work(self) -> None:
+        """Works until `stop`. Raises `Lost` and what the port raises; the caller opens anew, with a new object."""
+        reader = self._log.reader(self._inbox, self._book.inbox)
+        filling = asyncio.create_task(self._mailbox.fill(reader, self._bounds.read_wait_s))
+        filling.add_done_callback(lambda _: self._mailbox.wake())
+        self._couriers.put([one for kept in self._undelivered.values() for one in kept])
+        self._undelivered.clear()
+        self._handler.committed(self._mailbox)
+        try:
+            while not self._stopping:
+                await self._mailbox.wait(self._until_due())
+                if filling.done():
+                    filling.result()
+                await self._turn()
+            await asyncio.wait_for(self._couriers.drained(), self._bounds.stop_s)
+        except TimeoutError:
+            log.warning("%s/%d stops with promises undelivered; they are in the journal", self._context, self._partition)
+        finally:
+            filling.cancel()
+            await asyncio.gather(filling, return_exceptions=True)
+            await reader.close()
+
+    def stop(self) -> None:
+        """Asks `work` to end after the turn that is under way."""
+        self._stopping = True
+        self._mailbox.wake()
+
+    async def close(self) -> None:
+        """Ends all tasks; nothing is written any more."""
+        await self._handler.close()
+        await self._couriers.close()
+
+    def _until_due(self) -> float | None:
+        due = self._handler.next_due_ms()
+        return None if due is None else max(0.0, (due - self._clock.now_ms()) / 1000)
+
+    async def _turn(self) -> None:
+        """One unit: decides what is there, and appends it."""
+        items = self._mailbox.take()
+        unit = self._unit()
+        used, wanted = self._decide(items, unit)
+        self._mailbox.put_back(items[used:])
+        if unit.empty and wanted > unit.publishing and self._replica is not None:
+            await self._replica.reached(wanted)
+            return
+        await self._handler.settle(unit)
+        if not unit.empty:
+            await self._append(unit)
+
+    def _unit(self) -> Unit:
+        assert self.journal is not None, "expected open before work"
+        publishing = self._book.publishing
+        if self._replica is not None:
+            publishing = max(publishing, self._replica.position)
+        return Unit(
+            book=self._book,
+            codec=self._codec,
+            topics=self._topics,
+            apply=self._handler.apply,
+            now_ms=self._clock.now_ms(),
+            number=self.journal.position.number + 1,
+            publishing=publishing,
+            bytes_max=self._log.batch_bytes_max * 3 // 4,
+        )
+
+    def _decide(self, items: list[Item], unit: Unit) -> tuple[int, int]:
+        """Decides items in order as far as the unit goes; how many, and the publishing position that the next wants."""
+        nobody = Cause("", f"{self._context}/{self._partition}", "")
+        due_ms = self._handler.next_due_ms()
+        while due_ms is not None and due_ms <= unit.now_ms:
+            if not self._take(self._handler.due(unit), None, nobody, unit):
+                return 0, 0
+            due_ms = self._handler.next_due_ms()
+        for used, item in enumerate(items):
+            if used >= self._bounds.unit_messages_max:
+                return used, 0
+            if isinstance(item, Local):
+                if not self._take(self._handler.local(item.item, unit), item.item, nobody, unit):
+                    return used, 0
+                continue
+            try:
+                received = receive(self._codec, str(self._inbox), item)
+            except Exception as error:  # whatever is wrong with one record, the ones behind it go on
+                received = self._unreadable(item, error, unit)
+            if received.publishing > unit.publishing:
+                return used, received.publishing
+            if not self._consume(received, unit):
+                return used, 0
+        return len(items), 0
+
+    def _consume(self, received: Received, unit: Unit) -> bool:
+        """Whether the message is done with; False where it has to wait for the next unit."""
+        book = self._book
+        source, number = received.source, received.number
+        if not source or number > book.received.get(source, 0):
+            message = received.message
+            answer = book.answers.get(getattr(message, "command_id", ""))
+            if isinstance(message, RejectStimulus) and self._context != "routing":
+                decided: Decided = Decision((), (Intent("dead-letters", message.dead_letter_id, message),))
+            elif answer is not None:
+                decided = Decision((), (Intent("replies", answer.command_id, answer),))
+            else:
+                decided = self._handler.handle(received, unit)
+            if not self._take(decided, message, received.cause, unit):
+                return False
+            if source:
+                book.received[source] = self._changed_received[source] = number
+        book.inbox = received.offset + 1
+        self.messages += 1
+        return True
+
+    def _take(self, decided: Decided, message: object, cause: Cause, unit: Unit) -> bool:
+        try:
+            return self._put(decided, message, cause, unit)
+        except Full as full:
+            if not full.alone:
+                return False
+            why = str(full)
+        except ValueError as error:  # what the codec raises for what can't be written
+            why = str(error)
+        log.warning("%s/%d can't write a decision: %s", self._context, self._partition, why)
+        return self._put(self._handler.cannot(message, why, unit), message, cause, unit)
+
+    def _put(self, decided: Decided, message: object, cause: Cause, unit: Unit) -> bool:
+        if decided is NOTHING:
+            return True
+        if isinstance(decided, Refusal):
+            command_id = getattr(message, "command_id", None)
+            if not isinstance(command_id, str):
+                raise AssertionError(f"expected only commands to be refused, found {type(message).__name__}: {decided}")
+            decided = Decision((), (Intent("replies", command_id, refused(command_id, decided)),))
+        unit.take(decided, cause)
+        return True
+
+    def _unreadable(self, stored: Stored, error: Exception, unit: Unit) -> Received:
+        """A record that is no message, as the dead letter that it becomes."""
+        origin = Origin(channel="kafka", topic=self._inbox.topic, partition=self._inbox.partition, offset=stored.offset)
+        letter = RejectStimulus(
+            dead_letter_id=digest("dead-letter", str(self._inbox), str(stored.offset)),
+            shell="default",
+            reason="unreadable",
+            detail=f"expected a message of this engine, found {type(error).__name__}: {error}"[:512],
+            excerpt=stored.value[:1024].decode("latin-1"),
+            size=len(stored.value),
+            rejected_at_ms=unit.now_ms,
+            origin=origin,
+        )
+        here = f"{self._inbox}@{stored.offset}"
+        return Received(letter, "", 0, 0, stored.offset, stored.time_ms, Cause(here, here, ""))
+
+    # ---- committing -------------------------------------------------------------------------------------------
+
+    async def _append(self, unit: Unit) -> None:
+        assert self.journal is not None, "expected open before work"
+        book = self._book
+        received, self._changed_received = self._changed_received, {}
+        delivered, self._changed_delivered = self._changed_delivered, {}
+        book.publishing = unit.publishing
+        note = self._codec.encode(
+            Progress(
+                inbox=book.inbox,
+                received=tuple(received.items()),
+                delivered=tuple(delivered.items()),
+                answered=tuple(unit.answered),
+                publishing=unit.publishing,
+            )
+        )
+        await self.journal.append(note, unit.events + unit.intents)
+        self._couriers.put(unit.outgoing)
+        self._handler.committed(self._mailbox)
+        self._trim_answers()
+
+    def _was_delivered(self, destination: str, number: int) -> None:
+        self._book.delivered[destination] = self._changed_delivered[destination] = number
+
+    def _trim_answers(self) -> None:
+        answers = self._book.answers
+        while len(answers) > ANSWERS_KEPT_MAX:
+            del answers[next(iter(answers))]

@@ -1,0 +1,90 @@
+"""The single writer of a shard: opens, works, and opens anew after a loss, as long as the shard is assigned here.
+
+    assigned ─► open ─► work ─► stopped: end
+                  ▲       └► Lost, or the log is away: wait (growing, with jitter), open anew if still assigned
+                  └► LogChanged, or an event that can't be folded: end loudly; an operator is needed
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable
+
+from interlock.log.journal import LogChanged
+from interlock.log.port import LogError
+from interlock.processors.ownership import Ownership
+from interlock.processors.ports import Bounds
+
+log = logging.getLogger(__name__)
+
+
+class ShardProcessor:
+    """Runs one shard after another ownership; `make` gives a fresh, empty ownership each time."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        make: Callable[[], Ownership],
+        still_assigned: Callable[[], Awaitable[bool]],
+        bounds: Bounds,
+        chance: random.Random,
+    ) -> None:
+        self.name = name
+        self.takeovers = 0
+        """Ownerships begun; many without a new assignment mean that two processes fight for the shard."""
+        self.fault: str | None = None
+        """Why the shard stands still and needs an operator; None while it does not."""
+        self.ownership: Ownership | None = None
+        """The current one; None between two."""
+        self._make = make
+        self._still_assigned = still_assigned
+        self._bounds = bounds
+        self._chance = chance
+        self._stopping = asyncio.Event()
+
+    @property
+    def serving(self) -> bool:
+        """Whether it owns the shard now, as far as it knows."""
+        return self.ownership is not None and self.ownership.journal is not None
+
+    async def run(self) -> None:
+        """Until `stop`, or until the shard is no longer assigned here."""
+        failures = 0
+        while not self._stopping.is_set() and await self._still_assigned():
+            ownership = self._make()
+            self.ownership = ownership
+            try:
+                await ownership.open(self._still_assigned)
+                self.takeovers += 1
+                failures = 0
+                await ownership.work()
+            except LogChanged as error:
+                self.fault = str(error)
+                log.error("shard %s stands still: %s", self.name, error)
+                return
+            except LogError as error:
+                failures += 1
+                log.warning("shard %s is opened again: %s", self.name, error)
+            except Exception as error:
+                self.fault = f"{type(error).__name__}: {error}"
+                log.exception("shard %s stands still: a record of its journal or a decision can't be handled", self.name)
+                return
+            finally:
+                self.ownership = None
+                await ownership.close()
+            await self._back_off(failures)
+
+    def stop(self) -> None:
+        """Asks it to end in order: the turn under way is finished and what it promised is delivered."""
+        self._stopping.set()
+        if self.ownership is not None:
+            self.ownership.stop()
+
+    async def _back_off(self, failures: int) -> None:
+        bounds = self._bounds
+        ms = min(bounds.reopen_backoff_ms * 2 ** min(failures, 10), bounds.reopen_backoff_ms_max)
+        try:
+            await asyncio.wait_for(self._stopping.wait(), ms * (0.5 + self._chance.random() / 2) / 1000)
+        except TimeoutError:
+            return

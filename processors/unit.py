@@ -1,0 +1,175 @@
+"""A unit: what the decisions of one turn of a processor's loop put into one append.
+
+A decision goes in as a whole or not at all (`Full`), and its events are applied to the state as they go in, so that
+the next decision sees them. Until the append counts, all of it is speculative: where it does not, the state is dropped
+with the unit, and folded anew from the log.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from interlock.domain.decider import Decision, Intent
+from interlock.domain.messages import Reply
+from interlock.log.frame import Entry
+from interlock.log.port import HEADER_OVERHEAD_BYTES, RECORD_OVERHEAD_BYTES, Headers
+from interlock.processors.mail import Cause
+from interlock.processors.ports import Codec, Topics
+
+PLACE_BYTES = 160
+"""What the journal's own headers add to a record, at most (`interlock.log.frame`)."""
+
+
+class Full(Exception):
+    """The decision does not fit into what is left of the append."""
+
+    def __init__(self, size: int, bytes_max: int, *, alone: bool) -> None:
+        super().__init__(f"expected a decision of at most {bytes_max} bytes, found {size}")
+        self.size = size
+        self.bytes_max = bytes_max
+        self.alone = alone
+        """It does not fit into an append of its own either."""
+
+
+@dataclass(slots=True)
+class Book:
+    """What a shard keeps beside its aggregates: how far it consumed, received, promised, delivered and answered."""
+
+    inbox: int = 0
+    """The offset of the next message to consume."""
+    publishing: int = 0
+    """The publishing position that was decided at; it never falls."""
+    revisions: dict[str, int] = field(default_factory=dict[str, int])
+    """Stream → revision of its last event."""
+    received: dict[str, int] = field(default_factory=dict[str, int])
+    """Source → the highest number accepted from it."""
+    promised: dict[str, int] = field(default_factory=dict[str, int])
+    """Destination → the highest number promised to it."""
+    delivered: dict[str, int] = field(default_factory=dict[str, int])
+    """Destination → the highest number delivered to it."""
+    answers: dict[str, Reply] = field(default_factory=dict[str, Reply])
+    """Command id → what it was answered, so that a repetition is answered alike (LOG-06)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A promise, as the courier takes it."""
+
+    destination: str
+    number: int
+    key: bytes
+    value: bytes
+    headers: Headers
+
+
+class Unit:
+    """Collects decisions for one append."""
+
+    def __init__(
+        self,
+        *,
+        book: Book,
+        codec: Codec,
+        topics: Topics,
+        apply: Callable[[str, object], None],
+        now_ms: int,
+        number: int,
+        publishing: int,
+        bytes_max: int,
+    ) -> None:
+        self.number = number
+        """The number that the append has if it counts."""
+        self.now_ms = now_ms
+        self.publishing = publishing
+        """The publishing position that everything in it is decided at."""
+        self.events: list[Entry] = []
+        self.intents: list[Entry] = []
+        self.outgoing: list[Outgoing] = []
+        self.answered: list[str] = []
+        self._book = book
+        self._codec = codec
+        self._topics = topics
+        self._apply = apply
+        self._bytes_max = bytes_max
+        self._bytes = 0
+        self._time: Headers = (("time", b"%d" % now_ms),)
+        self._publishing: Headers = (("publishing", b"%d" % publishing),)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was decided."""
+        return not self.events and not self.intents
+
+    def take(self, decision: Decision, cause: Cause, *, applied: bool = False) -> None:
+        """Puts a decision in and applies its events (unless they are applied already).
+
+        Raises `Full` with nothing changed where it does not fit, or what the codec raises, with nothing changed.
+        """
+        tail = self._time + cause.headers()
+        book, codec = self._book, self._codec
+        revisions: dict[str, int] = {}
+        events: list[Entry] = []
+        size = 0
+        for change in decision.changes:
+            stream = change.stream
+            revision = (revisions.get(stream) or book.revisions.get(stream, 0)) + 1
+            revisions[stream] = revision
+            event = change.event
+            head: Headers = (("type", codec.type_name(event).encode()), ("revision", b"%d" % revision))
+            entry = Entry("event", stream.encode("utf-8", "surrogatepass"), codec.encode(event), head + tail)
+            size += entry_bytes(entry)
+            events.append(entry)
+        promised: dict[str, int] = {}
+        intents: list[Entry] = []
+        outgoing: list[Outgoing] = []
+        for intent in decision.intents:
+            entry, out = self._promise(intent, tail, promised)
+            size += entry_bytes(entry)
+            intents.append(entry)
+            outgoing.append(out)
+        if self._bytes + size > self._bytes_max:
+            raise Full(size, self._bytes_max, alone=size > self._bytes_max)
+        self._bytes += size
+        self.events += events
+        self.intents += intents
+        self.outgoing += outgoing
+        book.revisions.update(revisions)
+        book.promised.update(promised)
+        for intent in decision.intents:
+            if isinstance(intent.message, Reply):
+                book.answers[intent.message.command_id] = intent.message
+                self.answered.append(intent.message.command_id)
+        if not applied:
+            for change in decision.changes:
+                self._apply(change.stream, change.event)
+
+    def _promise(self, intent: Intent, tail: Headers, promised: dict[str, int]) -> tuple[Entry, Outgoing]:
+        destination = destination_of(intent, self._topics)
+        number = (promised.get(destination) or self._book.promised.get(destination, 0)) + 1
+        promised[destination] = number
+        value = self._codec.encode(intent.message)
+        key = intent.shard_key.encode("utf-8", "surrogatepass")
+        kept: Headers = (
+            ("type", self._codec.type_name(intent.message).encode()),
+            ("number", b"%d" % number),
+            *self._publishing,
+            *tail,
+        )
+        entry = Entry("intent", key, value, (("destination", destination.encode()), *kept))
+        return entry, Outgoing(destination, number, key, value, kept)
+
+
+def entry_bytes(entry: Entry) -> int:
+    """An upper bound of what an entry takes in its append, in bytes."""
+    size = RECORD_OVERHEAD_BYTES + PLACE_BYTES + len(entry.key) + len(entry.value)
+    for name, value in entry.headers:
+        size += HEADER_OVERHEAD_BYTES + len(name) + len(value)
+    return size
+
+
+def destination_of(intent: Intent, topics: Topics) -> str:
+    """The destination as `context/partition`; a topic for users counts as a context with one shard."""
+    context = intent.context
+    if context not in topics.partitions:
+        return f"{context}/0"
+    partition = topics.partition(context, intent.shard_key) if intent.partition is None else intent.partition
+    return f"{context}/{partition}"
