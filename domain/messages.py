@@ -177,10 +177,13 @@ class ResumeExecution:
     """Gives a waiting run the stimulus that it waits for."""
 
     execution_id: str
+    shell: str
+    """With identity and correlation it says where a decline goes, also where the run is not known."""
     bookmark_id: str
     stimulus_id: str
     identity: str
     correlation: str
+    """Those of the wait, which are the stimulus' own or, where that has none, any."""
     data: str
 
 
