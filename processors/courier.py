@@ -23,7 +23,14 @@ class Couriers:
     """One queue and one task for each destination that a shard delivers to."""
 
     def __init__(
-        self, *, source: str, wire: Log, codec: Codec, topics: Topics, bounds: Bounds, delivered: Callable[[str, int], None]
+        self,
+        *,
+        source: str,
+        wire: Log,
+        codec: Codec,
+        topics: Topics,
+        bounds: Bounds,
+        delivered: Callable[[str, int], None],
     ) -> None:
         self._source = source.encode()
         self._log = wire

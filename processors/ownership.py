@@ -212,7 +212,9 @@ class Ownership:
                 await self._turn()
             await asyncio.wait_for(self._couriers.drained(), self._bounds.stop_s)
         except TimeoutError:
-            log.warning("%s/%d stops with promises undelivered; they are in the journal", self._context, self._partition)
+            log.warning(
+                "%s/%d stops with promises undelivered; they are in the journal", self._context, self._partition
+            )
         finally:
             filling.cancel()
             await asyncio.gather(filling, return_exceptions=True)
@@ -266,7 +268,10 @@ class Ownership:
         nobody = Cause("", f"{self._context}/{self._partition}", "")
         due_ms = self._handler.next_due_ms()
         while due_ms is not None and due_ms <= unit.now_ms:
-            if not self._take(self._handler.due(unit), None, nobody, unit):
+            decided = self._handler.due(unit)
+            if decided is NOTHING:
+                break
+            if not self._take(decided, None, nobody, unit):
                 return 0, 0
             due_ms = self._handler.next_due_ms()
         for used, item in enumerate(items):

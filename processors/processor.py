@@ -1,8 +1,8 @@
 """The single writer of a shard: opens, works, and opens anew after a loss, as long as the shard is assigned here.
 
-    assigned ─► open ─► work ─► stopped: end
-                  ▲       └► Lost, or the log is away: wait (growing, with jitter), open anew if still assigned
-                  └► LogChanged, or an event that can't be folded: end loudly; an operator is needed
+assigned ─► open ─► work ─► stopped: end
+              ▲       └► Lost, or the log is away: wait (growing, with jitter), open anew if still assigned
+              └► LogChanged, or an event that can't be folded: end loudly; an operator is needed
 """
 
 import asyncio
@@ -68,7 +68,9 @@ class ShardProcessor:
                 log.warning("shard %s is opened again: %s", self.name, error)
             except Exception as error:
                 self.fault = f"{type(error).__name__}: {error}"
-                log.exception("shard %s stands still: a record of its journal or a decision can't be handled", self.name)
+                log.exception(
+                    "shard %s stands still: a record of its journal or a decision can't be handled", self.name
+                )
                 return
             finally:
                 self.ownership = None

@@ -1,0 +1,70 @@
+"""A process's own copy of who has authority, folded from the publishing journal as it grows.
+
+Routing decides by it and executions find executables in it. It only ever moves forward, and everything between two
+awaits sees one position of it. A message that rests on a later position waits in `reached`.
+"""
+
+import asyncio
+import logging
+
+from interlock.domain.publishing.authority import Authority
+from interlock.log.frame import is_event
+from interlock.log.journal import JournalReader
+from interlock.log.port import Log, Shard, Unavailable
+from interlock.processors.ports import Codec
+
+log = logging.getLogger(__name__)
+
+
+class AuthorityReplica:
+    """Follows the publishing journal (one shard) from its beginning."""
+
+    def __init__(self, wire: Log, journal: Shard, codec: Codec, *, wait_s: float = 0.5) -> None:
+        self.authority = Authority()
+        self.fault: str | None = None
+        """Why it stands still; None while it follows."""
+        self._log = wire
+        self._journal = journal
+        self._codec = codec
+        self._wait_s = wait_s
+        self._position = 0
+        self._moved = asyncio.Event()
+
+    @property
+    def position(self) -> int:
+        """The number of the last append of the publishing journal that is folded."""
+        return self._position
+
+    async def reached(self, position: int) -> None:
+        """Waits until everything up to `position` is folded."""
+        while self._position < position:
+            self._moved.clear()
+            await self._moved.wait()
+
+    async def run(self) -> None:
+        """Follows for ever; ends only by cancellation, or loudly where the journal can't be folded."""
+        reader = JournalReader(self._log, self._journal)
+        try:
+            while True:
+                try:
+                    appends = await reader.read(self._wait_s)
+                except Unavailable as error:
+                    log.warning("the replica of %s waits: %s", self._journal, error)
+                    await asyncio.sleep(self._wait_s)
+                    continue
+                for append in appends:
+                    for entry in append.entries:
+                        if is_event(entry):
+                            stream = entry.key.decode("utf-8", "surrogatepass")
+                            self.authority.apply(stream, self._codec.decode(entry.value))
+                    self._position = append.frame.number
+                if appends:
+                    self._moved.set()
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            self.fault = f"{type(error).__name__}: {error}"
+            log.exception("the replica of %s stands still", self._journal)
+            raise
+        finally:
+            await reader.close()

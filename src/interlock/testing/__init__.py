@@ -1,0 +1,1 @@
+"""What tests of workflows and of the engine stand on."""

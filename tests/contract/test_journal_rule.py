@@ -1,0 +1,192 @@
+"""The journal's rule under contending writers and a log that fails in every way, from many seeds.
+
+One writer is an ownership after another: it opens, appends commands, and settles what was in doubt by what its next
+opening folds. In the end each command is acknowledged or denied, and the log agrees.
+"""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from interlock.log.faults import FaultRates, RandomFaults
+from interlock.log.frame import Append, Entry
+from interlock.log.journal import START, Journal, JournalReader, Lost, Position
+from interlock.log.memory import MemoryBroker, MemoryLog
+from interlock.log.port import Log, LogError, Refused, Shard, TopicSpec
+from interlock.testing.virtual_time import LoopClock, run_virtual
+
+SHARD = Shard("t.journal", 0)
+
+FAULTS = FaultRates(
+    acknowledged_late=0.05,
+    acknowledgement_lost=0.05,
+    lands_late=0.08,
+    never_lands=0.05,
+    lands_twice=0.08,
+    refused=0.02,
+    ask_late=0.05,
+    unavailable=0.05,
+    latency_s=(0.0, 0.02),
+    delay_s=(0.001, 2.0),
+)
+
+
+@dataclass
+class Ledger:
+    """What the writers were told."""
+
+    acknowledged: set[str] = field(default_factory=set[str])
+    denied: set[str] = field(default_factory=set[str])
+
+
+class Writer:
+    """Appends commands under one ownership after another, and pauses now and then."""
+
+    def __init__(self, name: str, log: Log, chance: random.Random, ledger: Ledger) -> None:
+        self._name = name
+        self._log = log
+        self._chance = chance
+        self._ledger = ledger
+        self._seen: set[str] = set()
+        self._doubtful: list[str] = []
+        self._made = 0
+
+    def _id(self) -> str:
+        return f"{self._chance.getrandbits(128):032x}"
+
+    async def run(self, commands: int) -> None:
+        """Until so many commands were tried and none is in doubt."""
+        while self._made < commands or self._doubtful:
+            try:
+                await self._own(commands)
+            except LogError:
+                await asyncio.sleep(self._chance.uniform(0.0, 0.5))
+
+    async def _own(self, commands: int) -> None:
+        self._seen = set()
+        journal = await Journal.open(
+            self._log, SHARD, ids=self._id, fold=self._fold, note=lambda: b"", still_assigned=_yes, wait_s=0.2
+        )
+        for command in self._doubtful:
+            (self._ledger.acknowledged if command in self._seen else self._ledger.denied).add(command)
+        self._doubtful.clear()
+        while self._made < commands:
+            batch = [f"{self._name}-{self._made + i}" for i in range(self._chance.randint(1, 4))]
+            self._made += len(batch)
+            if self._chance.random() < 0.1:
+                await asyncio.sleep(self._chance.uniform(0.0, 3.0))
+            self._doubtful += batch
+            try:
+                await journal.append(b"note", [Entry("event", b"a:1", one.encode(), ()) for one in batch])
+            except Refused:
+                self._ledger.denied.update(batch)
+                self._doubtful.clear()
+                continue
+            self._ledger.acknowledged.update(batch)
+            self._doubtful.clear()
+
+    def _fold(self, append: Append) -> None:
+        self._seen.update(entry.value.decode() for entry in append.entries)
+
+
+async def _yes() -> bool:
+    return True
+
+
+async def _read_all(log: Log, start: Position = START, middle: int | None = None) -> list[Append]:
+    end = (await log.end(SHARD)).end
+    reader = JournalReader(log, SHARD, start, middle=middle)
+    appends: list[Append] = []
+    while reader.next_offset < end:
+        appends += await reader.read(0.1)
+    await reader.close()
+    return appends
+
+
+async def _contend(seed: int) -> tuple[Ledger, list[Append], Log]:
+    chance = random.Random(seed)
+    broker = MemoryBroker(LoopClock(asyncio.get_running_loop()).now_ms)
+    broker.create(TopicSpec(name=SHARD.topic, partitions=1))
+    ledger = Ledger()
+    writers = [
+        Writer(f"w{i}", MemoryLog(broker, faults=RandomFaults(random.Random(seed * 10 + i), FAULTS)), chance, ledger)
+        for i in range(3)
+    ]
+    await asyncio.gather(*(writer.run(40) for writer in writers))
+    await asyncio.sleep(60)  # virtual: lets what still is under way land, which must change nothing
+    quiet = MemoryLog(broker)
+    return ledger, await _read_all(quiet), quiet
+
+
+@pytest.mark.contract
+@pytest.mark.parametrize("seed", range(60))
+def test_acknowledged_counts_once_and_denied_never(seed: int) -> None:
+    """Proves: LOG-01, LOG-06, OWN-01."""
+
+    async def scenario() -> None:
+        ledger, appends, _ = await _contend(seed)
+        counted = Counter(entry.value.decode() for append in appends for entry in append.entries)
+        assert ledger.acknowledged | ledger.denied >= set(counted)
+        assert {one for one in ledger.acknowledged if counted[one] != 1} == set()
+        assert {one for one in ledger.denied if counted[one]} == set()
+        assert len(ledger.acknowledged) > 20
+        assert [append.frame.number for append in appends] == list(range(1, len(appends) + 1))
+
+    run_virtual(scenario())
+
+
+@pytest.mark.contract
+@pytest.mark.parametrize("seed", range(20))
+def test_every_reader_folds_the_same_wherever_it_begins(seed: int) -> None:
+    """Proves: LOG-01, LOG-03."""
+
+    async def scenario() -> None:
+        _, appends, log = await _contend(seed)
+        whole = [append.frame.id for append in appends]
+        end = (await log.end(SHARD)).end
+        for offset in range(0, end, 7):
+            found = [append.frame.id for append in await _read_all(log, middle=offset)]
+            assert found == whole[len(whole) - len(found) :]
+            later = [append for append in appends if append.base >= offset and append.base == append.frame.end]
+            assert not later or found[0] == later[0].frame.id
+        for index in range(0, len(appends), 5):
+            append = appends[index]
+            events = append.frame.position + len(append.entries)
+            place = Position(append.base, append.frame.id, append.frame.number, events)
+            assert [one.frame.id for one in await _read_all(log, place)] == whole[index + 1 :]
+
+    run_virtual(scenario())
+
+
+@pytest.mark.contract
+def test_a_paused_owner_that_wakes_up_is_not_heard() -> None:
+    """Proves: OWN-01, LOG-01. G1."""
+
+    async def scenario() -> None:
+        broker = MemoryBroker()
+        broker.create(TopicSpec(name=SHARD.topic, partitions=1))
+        log = MemoryLog(broker)
+        ids = iter(f"{n:032x}" for n in range(1, 100))
+        first = await _open(log, ids)
+        await first.append(b"", [Entry("event", b"k", b"before", ())])
+        second = await _open(log, ids)
+        await second.append(b"", [Entry("event", b"k", b"after", ())])
+        with pytest.raises(Lost):
+            await first.append(b"", [Entry("event", b"k", b"late", ())])
+        with pytest.raises(Lost):
+            await first.append(b"", [Entry("event", b"k", b"again", ())])
+        assert second.token > first.token
+        values = [entry.value for append in await _read_all(log) for entry in append.entries]
+        assert values == [b"before", b"after"]
+
+    run_virtual(scenario())
+
+
+async def _open(log: Log, ids: Iterator[str]) -> Journal:
+    return await Journal.open(
+        log, SHARD, ids=lambda: next(ids), fold=lambda _: None, note=lambda: b"", still_assigned=_yes
+    )
