@@ -40,6 +40,9 @@ class StimulusRouted:
     kept_until_ms: int | None
     """Until when it meets waits that appear after it; None where it had no time to live."""
     deliver: Literal["all", "one"]
+    past_horizon: bool
+    """It came so long after what the shard remembers (`dedup_horizon`) that an earlier routing of it may be forgotten
+    or is: it was taken as new."""
     origin: Origin
     starts: tuple[Started, ...]
     resumes: tuple[Resumed, ...]
@@ -65,7 +68,7 @@ class StimulusReturned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StimulusExpired:
-    """Its time to live has passed."""
+    """Its time to live has passed. A wait that was committed before may still meet it, when its registration is late."""
 
     stimulus_id: str
     at_ms: int
