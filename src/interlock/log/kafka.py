@@ -1,0 +1,65 @@
+"""The durable log on Apache Kafka: topics are topics, shards are partitions, and a batch is a record batch.
+
+Nothing beyond plain writes and reads is used: no transaction, no idempotent producer, no offsets of a group. What makes
+that safe stands in `interlock.log.journal`. `KafkaLog` is put together from small parts: `kafka_cluster` (connections
+and leaders), `kafka_send`, `kafka_read`, `kafka_extent`; `kafka_admin` makes and checks topics, `kafka_assignment`
+tells which shards this process should own.
+"""
+
+from collections.abc import Sequence
+from itertools import count
+
+from interlock.log.kafka_admin import KafkaAdmin
+from interlock.log.kafka_assignment import KafkaAssignment
+from interlock.log.kafka_cluster import Cluster
+from interlock.log.kafka_extent import Extents
+from interlock.log.kafka_read import KafkaReader
+from interlock.log.kafka_send import Sender
+from interlock.log.kafka_settings import KafkaSettings
+from interlock.log.port import Extent, Reader, Record, Shard
+
+
+class KafkaLog:
+    """One process's use of a Kafka cluster; implements `port.Log`. Connects with the first call."""
+
+    def __init__(self, settings: KafkaSettings | str) -> None:
+        """`settings`, or a url as `KafkaSettings.from_url` takes. Raises `ValueError`, and `OSError` for TLS files."""
+        self.settings = KafkaSettings.from_url(settings) if isinstance(settings, str) else settings
+        self.cluster = Cluster(self.settings)
+        """The connections, which admin and assignments of the same process share."""
+        self._sender = Sender(self.cluster)
+        self._extents = Extents(self.cluster, self._sender.landed)
+        self._readers = count(1)
+
+    @property
+    def batch_bytes_max(self) -> int:
+        """The largest batch in bytes that `send` takes, as `port.batch_bytes` counts."""
+        return self.settings.batch_bytes_max
+
+    async def send(self, shard: Shard, batch: Sequence[Record]) -> int:
+        """Appends the batch as a whole and returns the offset of its first record, once all in-sync replicas have it.
+
+        Raises `Refused` (never lands; `NotNow` where only the log is away) or `Doubt`, after `send_s` at the latest.
+        """
+        return await self._sender.send(shard, batch)
+
+    def reader(self, shard: Shard, offset: int) -> Reader:
+        """A reader whose first `read` begins at `offset`; close it, it holds a connection."""
+        return KafkaReader(self.cluster, self._extents, shard, offset, f"reader {next(self._readers)}")
+
+    async def end(self, shard: Shard) -> Extent:
+        """From the first offset kept to the high watermark. Raises `Unavailable` or `NoSuchShard`."""
+        return await self._extents.of(shard)
+
+    def admin(self) -> KafkaAdmin:
+        """What makes and checks topics, on the connections of this log."""
+        return KafkaAdmin(self.cluster)
+
+    def assignment(self, topic: str, group: str | None = None) -> KafkaAssignment:
+        """Joins the group that shares out the shards of `topic`; close it before the log."""
+        return KafkaAssignment(self.cluster, topic, group)
+
+    async def close(self) -> None:
+        """Ends what is under way as `Doubt` (or `NotNow` where it was not sent) and closes all connections."""
+        await self._sender.close()
+        await self.cluster.close()

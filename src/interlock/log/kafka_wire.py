@@ -1,0 +1,372 @@
+"""The edge to aiokafka: connections, and the questions that brokers are asked, each with a typed answer.
+
+aiokafka gives the connection (TLS, SASL, versions), the structures of the protocol and the record batches. Its
+producer and consumer are not used, for two reasons. A producer tries again by itself, so that of an error nobody can
+tell whether an earlier try was written; here one `send` is one request, and the broker's answer says it exactly.
+And a consumer shares its fetches between partitions, so that a record of one waits for the long poll of another.
+
+aiokafka ships few types; what it returns gets its type here and nowhere else.
+"""
+
+import base64
+import ssl
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from itertools import chain
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
+
+from aiokafka import conn as aiokafka_conn
+from aiokafka.errors import for_code
+from aiokafka.protocol.api import RequestHeader_v2, ResponseHeader_v1
+from aiokafka.protocol.fetch import FetchRequest
+from aiokafka.protocol.offset import OffsetRequest
+from aiokafka.protocol.produce import ProduceRequest
+from aiokafka.protocol.types import Boolean, CompactArray, CompactString, Int16, Int32, Schema, TaggedFields
+from aiokafka.record.default_records import DefaultRecordBatchBuilder
+from aiokafka.record.memory_records import MemoryRecords
+
+from interlock.log.kafka_settings import KafkaSettings
+from interlock.log.port import Record, Shard, Stored
+
+T = TypeVar("T")
+
+CONNECTION_IDLE_MS = 9 * 60_000
+"""A connection that idles longer is closed here, a minute before brokers do, so that no request meets a closed one."""
+
+NEVER_MS = 24 * 3600_000
+"""aiokafka's own request timeout is set out of the way: each call has a deadline of its own."""
+
+
+class Connection(Protocol):
+    """One connection to one broker, which answers requests in their order."""
+
+    def connected(self) -> bool:
+        """Whether requests may still be sent."""
+        ...
+
+    def send(self, request: object) -> Awaitable[Any]:
+        """Writes the request at once; what is returned waits for the answer."""
+        ...
+
+    def close(self) -> object:
+        """Closes the socket; what waits for answers gets an error."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """A request, and how to read its answer."""
+
+    name: str
+    request: object
+    parse: Callable[[Any], T]
+
+
+async def open_connection(host: str, port: int, settings: KafkaSettings, context: ssl.SSLContext | None) -> Connection:
+    """Connects, greets and authenticates. Raises `OSError`, `KafkaError` or `TimeoutError`; bound it from outside."""
+    password = None if settings.password is None else settings.password.get_secret_value()
+    opened = await aiokafka_conn.create_conn(  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        host,
+        port,
+        client_id=settings.client_id,
+        request_timeout_ms=NEVER_MS,
+        max_idle_ms=CONNECTION_IDLE_MS,
+        security_protocol=settings.security_protocol,
+        ssl_context=context,
+        sasl_mechanism=settings.sasl_mechanism if settings.uses_sasl else None,
+        sasl_plain_username=settings.username,
+        sasl_plain_password=password,
+    )
+    return cast("Connection", opened)
+
+
+def error_name(code: int) -> str:
+    """Kafka's name for an error code, for messages."""
+    error = cast("Any", for_code(code))
+    return f"{getattr(error, 'message', error.__name__)} ({code})"
+
+
+# --- what the cluster is ------------------------------------------------------------------------------------------
+
+
+class PartitionState(NamedTuple):
+    """Who leads a partition; `leader` is -1 where nobody does."""
+
+    leader: int
+    epoch: int
+    replicas: tuple[int, ...]
+    in_sync: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicState:
+    """A topic as a broker knows it; `error` is 0 or Kafka's code, `id` Kafka's text form of the topic's uuid."""
+
+    name: str
+    error: int
+    id: str
+    partitions: Mapping[int, PartitionState]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterState:
+    """The brokers by id with host and port, the controller's id, and the topics that were asked for."""
+
+    brokers: Mapping[int, tuple[str, int]]
+    controller: int
+    topics: Sequence[TopicState]
+
+
+class _Uuid:
+    """16 raw bytes, which aiokafka has no type for."""
+
+    @classmethod
+    def encode(cls, value: bytes) -> bytes:
+        return value
+
+    @classmethod
+    def decode(cls, data: BytesIO) -> bytes:
+        return data.read(16)
+
+
+_NO_UUID = bytes(16)
+_NO_TAGS: dict[int, bytes] = {}
+_TAGS = ("tags", TaggedFields)
+_TEXT = CompactString("utf-8")
+_UUID = cast("Any", _Uuid)
+
+
+class _MetadataRequest:
+    """Version 12: aiokafka stops at 5, and topic ids came with 10 (KIP-516).
+
+    Has what a connection of aiokafka asks of a request, and is its own response type.
+    """
+
+    API_KEY = 3
+    API_VERSION = 12
+    REQUEST = Schema(
+        ("topics", CompactArray(("topic_id", _UUID), ("name", _TEXT), _TAGS)),
+        ("allow_auto_topic_creation", Boolean),
+        ("include_topic_authorized_operations", Boolean),
+        _TAGS,
+    )
+    PARTITION = CompactArray(
+        ("error_code", Int16),
+        ("partition", Int32),
+        ("leader", Int32),
+        ("leader_epoch", Int32),
+        ("replicas", CompactArray(Int32)),
+        ("in_sync", CompactArray(Int32)),
+        ("offline", CompactArray(Int32)),
+        _TAGS,
+    )
+    RESPONSE = Schema(
+        ("throttle_time_ms", Int32),
+        ("brokers", CompactArray(("node_id", Int32), ("host", _TEXT), ("port", Int32), ("rack", _TEXT), _TAGS)),
+        ("cluster_id", _TEXT),
+        ("controller_id", Int32),
+        (
+            "topics",
+            CompactArray(
+                ("error_code", Int16),
+                ("name", _TEXT),
+                ("topic_id", _UUID),
+                ("is_internal", Boolean),
+                ("partitions", PARTITION),
+                ("authorized_operations", Int32),
+                _TAGS,
+            ),
+        ),
+        _TAGS,
+    )
+
+    def __init__(self, topics: Iterable[str]) -> None:
+        self.RESPONSE_TYPE = self
+        self._topics = sorted(topics)
+
+    def prepare(self, versions: Mapping[int, tuple[int, int]]) -> "_MetadataRequest":
+        least, most = versions.get(self.API_KEY, (0, 0))
+        if not least <= self.API_VERSION <= most:
+            raise NotImplementedError(f"expected brokers of Kafka 3.0 or later, found metadata requests up to {most}")
+        return self
+
+    def build_request_header(self, correlation_id: int, client_id: str) -> object:
+        return RequestHeader_v2(cast("Any", self), correlation_id, client_id)
+
+    def encode(self) -> bytes:
+        topics = [(_NO_UUID, topic, _NO_TAGS) for topic in self._topics]
+        # A question must not make a topic: one that is made by asking has none of the settings that journals need.
+        encoded: bytes = self.REQUEST.encode([topics, False, False, _NO_TAGS])
+        return encoded
+
+    def parse_response_header(self, buffer: BytesIO) -> object:
+        return ResponseHeader_v1.decode(buffer)
+
+    def decode(self, buffer: BytesIO) -> ClusterState:
+        _throttle, brokers, _cluster, controller, topics, _tags = cast("Any", self.RESPONSE.decode(buffer))
+        states = [
+            _topic_state(error, name, uuid, partitions)
+            for error, name, uuid, _internal, partitions, _operations, _topic_tags in topics
+        ]
+        return ClusterState({node: (host, port) for node, host, port, *_ in brokers}, controller, states)
+
+
+def _topic_state(error: int, name: str, uuid: bytes, partitions: Iterable[Any]) -> TopicState:
+    states = {
+        number: PartitionState(leader, epoch, tuple(replicas), tuple(in_sync))
+        for _error, number, leader, epoch, replicas, in_sync, _offline, _tags in partitions
+    }
+    return TopicState(name, error, base64.urlsafe_b64encode(uuid).decode().rstrip("="), states)
+
+
+def metadata(topics: Iterable[str]) -> Call[ClusterState]:
+    """Asks for the brokers and the topics named (none is made by asking)."""
+    return Call("metadata", _MetadataRequest(topics), lambda state: state)
+
+
+# --- writing ------------------------------------------------------------------------------------------------------
+
+
+class Landed(NamedTuple):
+    """What a broker says of one batch: an error code (0 is none), the base offset (-1 if none) and its own time."""
+
+    code: int
+    base: int
+    time_ms: int
+
+
+def build_batch(records: Iterable[Record], now_ms: int) -> bytearray:
+    """One record batch (format v2, uncompressed), which lands as a whole; `now_ms` is replaced by the broker's time."""
+    builder = cast("Any", DefaultRecordBatchBuilder)(
+        magic=2,
+        compression_type=0,
+        is_transactional=0,
+        producer_id=-1,
+        producer_epoch=-1,
+        base_sequence=0,
+        batch_size=1 << 30,  # the caller has counted
+    )
+    append = builder.append
+    for index, record in enumerate(records):
+        append(index, now_ms, record.key, record.value, list(record.headers))
+    return cast("bytearray", builder.build())
+
+
+def produce(batches: Mapping[Shard, bytes | bytearray], timeout_s: float) -> Call[Mapping[Shard, Landed]]:
+    """Writes one batch each to shards of one leader, on all in-sync replicas; the leader waits `timeout_s` for them."""
+    topics: dict[str, list[tuple[int, bytes]]] = {}
+    for shard, buffer in batches.items():
+        topics.setdefault(shard.topic, []).append((shard.partition, cast("bytes", buffer)))
+    request = ProduceRequest(None, -1, int(timeout_s * 1000), list(topics.items()))
+    return Call("produce", request, _landed)
+
+
+def _landed(answer: Any) -> Mapping[Shard, Landed]:
+    found: dict[Shard, Landed] = {}
+    for topic, partitions in answer.topics:
+        for partition, code, base, time_ms, *_rest in partitions:
+            found[Shard(topic, partition)] = Landed(code, base, time_ms)
+    return found
+
+
+# --- reading ------------------------------------------------------------------------------------------------------
+
+
+class Fetched(NamedTuple):
+    """What a broker says of one shard: an error code (0 is none), the high watermark, and batches as stored."""
+
+    code: int
+    high_watermark: int
+    data: bytes
+
+
+def fetch(shard: Shard, offset: int, *, wait_s: float, bytes_max: int) -> Call[Fetched]:
+    """Reads one shard from `offset`; the broker holds the request up to `wait_s` seconds until there is a record."""
+    partitions = [(shard.partition, offset, bytes_max)]
+    request = cast("Any", FetchRequest)(int(wait_s * 1000), 1, bytes_max, 0, [(shard.topic, partitions)], rack_id="")
+    return Call("fetch", request, _fetched)
+
+
+def _fetched(answer: Any) -> Fetched:
+    if getattr(answer, "error_code", 0):
+        return Fetched(answer.error_code, -1, b"")
+    for _topic, partitions in answer.topics:
+        for _partition, code, high_watermark, *rest in partitions:
+            return Fetched(code, high_watermark, rest[-1] or b"")
+    return Fetched(0, -1, b"")
+
+
+class Decoder:
+    """Takes the records out of fetched batches piece by piece, so that no piece holds up the event loop for long."""
+
+    __slots__ = ("_batch_end", "_batches", "_records", "next_offset")
+
+    def __init__(self, data: bytes, offset: int) -> None:
+        self._batches = cast("Any", MemoryRecords)(data)
+        self._records: Iterator[Any] | None = None
+        self._batch_end = offset
+        self.next_offset = offset
+        """The offset of the first record that was not taken yet."""
+
+    def take(self, count: int) -> list[Stored]:
+        """Up to `count` records from `next_offset` on; [] when nothing is left. Raises `ValueError` for damage."""
+        taken: list[Stored] = []
+        while len(taken) < count:
+            if self._records is None:
+                if not self._batches.has_next():
+                    break
+                self._records = self._next_batch()
+            self._drain(self._records, taken, count - len(taken))
+        return taken
+
+    def _next_batch(self) -> Iterator[Any]:
+        batch = self._batches.next_batch()
+        if not batch.validate_crc():
+            raise ValueError(
+                f"a record batch at offset {self.next_offset} or behind it is damaged (its checksum differs)"
+            )
+        self._batch_end = batch.next_offset
+        # A batch may be iterated only once, and pieces of it are taken; a control batch is a mark of somebody's
+        # transaction, never a record.
+        return iter(()) if batch.is_control_batch else chain(batch)
+
+    def _drain(self, records: Iterator[Any], taken: list[Stored], room: int) -> None:
+        wanted = self.next_offset
+        for record in records:
+            offset = record.offset
+            if offset < wanted:  # a batch is fetched whole, also where reading begins in its middle
+                continue
+            taken.append(
+                Stored(offset, record.timestamp, record.key or b"", record.value or b"", tuple(record.headers))
+            )
+            room -= 1
+            if room == 0:
+                self.next_offset = offset + 1
+                return
+        # Compaction may have removed the last records of a batch; its end is known all the same.
+        self.next_offset = max(wanted, self._batch_end)
+        self._records = None
+
+
+FIRST, END = -2, -1
+
+
+class OffsetAnswer(NamedTuple):
+    """An error code (0 is none) and an offset."""
+
+    code: int
+    offset: int
+
+
+def offset_at(shard: Shard, which: int) -> Call[OffsetAnswer]:
+    """The first offset that is kept (`FIRST`), or the high watermark (`END`)."""
+    request = OffsetRequest(-1, 0, [(shard.topic, [(shard.partition, which)])])
+    return Call("list offsets", request, _offset)
+
+
+def _offset(answer: Any) -> OffsetAnswer:
+    for _topic, partitions in answer.topics:
+        for _partition, code, _time_ms, offset in partitions:
+            return OffsetAnswer(code, offset)
+    return OffsetAnswer(-1, -1)
