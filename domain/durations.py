@@ -17,11 +17,11 @@ _NUMBER = r"([0-9]{1,15}(?:[.,][0-9]{1,9})?)"
 _ISO = re.compile(
     rf"P(?:{_NUMBER}W)?(?:{_NUMBER}D)?(?:T(?=[0-9])(?:{_NUMBER}H)?(?:{_NUMBER}M)?(?:{_NUMBER}S)?)?", re.ASCII
 )
-_ISO_UNITS_MS = (604_800_000, 86_400_000, 3_600_000, 60_000, 1_000)
+_ISO_UNITS_MS: Final[tuple[int, ...]] = (604_800_000, 86_400_000, 3_600_000, 60_000, 1_000)
 _SHORT = re.compile(
     rf"(?:{_NUMBER}w)?(?:{_NUMBER}d)?(?:{_NUMBER}h)?(?:{_NUMBER}m)?(?:{_NUMBER}s)?(?:{_NUMBER}ms)?", re.ASCII
 )
-_SHORT_UNITS_MS = (*_ISO_UNITS_MS, 1)
+_SHORT_UNITS_MS: Final[tuple[int, ...]] = (*_ISO_UNITS_MS, 1)
 _SHOWN_CHARACTERS_MAX = 40
 
 
@@ -31,7 +31,8 @@ def duration_ms(text: str) -> int | Refusal:
     A unit is written once, larger ones first. A fraction may stand with any unit, with a point or a comma, as long as
     the whole is exact to the millisecond.
     """
-    match, units = _SHORT.fullmatch(text), _SHORT_UNITS_MS
+    units = _SHORT_UNITS_MS
+    match = _SHORT.fullmatch(text)
     if match is None:
         match, units = _ISO.fullmatch(text), _ISO_UNITS_MS
     if match is None or match.lastindex is None:

@@ -68,7 +68,7 @@ class StimulusReturned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StimulusExpired:
-    """Its time to live has passed. A wait that was committed before may still meet it, when its registration is late."""
+    """Its time to live has passed; a wait whose bookmark was committed before may still meet it, when it registers."""
 
     stimulus_id: str
     at_ms: int
