@@ -1,0 +1,199 @@
+"""Avro's binary encoding of what isn't a record: numbers, texts, lists, maps and unions, as functions ready to call.
+
+A writer takes a value and gives its bytes. A reader takes bytes and a place in them, and gives the value and the place
+behind it. Readers raise IndexError or ValueError for damaged bytes, or reach a place behind the end (a slice of bytes
+is cut there in silence), so whoever called compares the place with the length; writers raise AttributeError,
+TypeError, KeyError or ValueError for values that have no place in the schema.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+Writer = Callable[[Any], bytes]
+Reader = Callable[[bytes, int], tuple[Any, int]]
+
+_PAIRS = [bytes((low & 127 | 128, low >> 7 | 128)) for low in range(1 << 14)]
+"""14 bits as two groups of 7, both with the bit that says that more follows."""
+_LAST = [bytes((low,)) if low < 128 else bytes((low & 127 | 128, low >> 7)) for low in range(1 << 14)]
+"""14 bits as the last one or two groups of a number."""
+
+
+def write_long(number: int) -> bytes:
+    """An integer of 64 bits: zigzag, then groups of 7 bits, lowest first. Raises OverflowError beyond 64 bits."""
+    zigzag = number << 1 if number >= 0 else ~(number << 1)
+    if zigzag < 16_384:
+        return _LAST[zigzag]
+    if zigzag < 268_435_456:
+        return _PAIRS[zigzag & 16_383] + _LAST[zigzag >> 14]
+    if zigzag < 4_398_046_511_104:  # instants in milliseconds, until 2039
+        return _PAIRS[zigzag & 16_383] + _PAIRS[zigzag >> 14 & 16_383] + _LAST[zigzag >> 28]
+    if zigzag >> 64:
+        raise OverflowError(f"expected an integer of 64 bits, found {number}")
+    groups = bytearray()
+    while zigzag > 127:
+        groups.append(zigzag & 127 | 128)
+        zigzag >>= 7
+    groups.append(zigzag)
+    return bytes(groups)
+
+
+class _Sizes(dict[int, bytes]):
+    """Length → bytes; asking a table costs less than a comparison and a call."""
+
+    def __missing__(self, size: int) -> bytes:
+        return write_long(size)
+
+
+SIZES = _Sizes((size, _LAST[size << 1]) for size in range(8_192))
+
+
+def read_long(data: bytes, at: int) -> tuple[int, int]:
+    """An integer of 64 bits."""
+    group = data[at]
+    if group < 128:
+        return (group >> 1) ^ -(group & 1), at + 1
+    zigzag, shift = group & 127, 7
+    while True:
+        at += 1
+        group = data[at]
+        if group < 128:
+            break
+        zigzag |= (group & 127) << shift
+        shift += 7
+        if shift > 63:
+            raise ValueError("expected a number of at most ten bytes, found a longer one")
+    zigzag |= group << shift
+    if zigzag >> 64:
+        raise ValueError("expected a number of 64 bits, found a larger one")
+    return (zigzag >> 1) ^ -(zigzag & 1), at + 1
+
+
+def read_size(data: bytes, at: int) -> tuple[int, int]:
+    """A length. Raises ValueError where it is negative."""
+    size, at = read_long(data, at)
+    if size < 0:
+        raise ValueError(f"expected a length, found {size}")
+    return size, at
+
+
+def write_text(text: str) -> bytes:
+    """Text as UTF-8 behind its length. Raises UnicodeEncodeError for a lone surrogate."""
+    encoded = text.encode()
+    return SIZES[len(encoded)] + encoded
+
+
+def read_text(data: bytes, at: int) -> tuple[str, int]:
+    """Text."""
+    size, at = read_size(data, at)
+    end = at + size
+    return data[at:end].decode(), end
+
+
+def write_boolean(value: bool) -> bytes:
+    """A truth value."""
+    return BOOLEAN_BYTES[value]
+
+
+BOOLEAN_BYTES = {False: b"\0", True: b"\1"}
+BOOLEANS = (False, True)
+
+
+def read_boolean(data: bytes, at: int) -> tuple[bool, int]:
+    """A truth value. Raises IndexError for a byte that is neither 0 nor 1."""
+    return BOOLEANS[data[at]], at + 1
+
+
+def write_null(value: None) -> bytes:
+    """Nothing takes no bytes."""
+    if value is not None:
+        raise TypeError(f"expected nothing, found {value!r}")
+    return b""
+
+
+def read_null(data: bytes, at: int) -> tuple[None, int]:
+    """Nothing."""
+    return None, at
+
+
+def array_writer(write: Writer) -> Writer:
+    """Writes a sequence as one block."""
+
+    def write_array(items: Sequence[Any]) -> bytes:
+        if not items:
+            return b"\0"
+        return b"".join((SIZES[len(items)], *map(write, items), b"\0"))
+
+    return write_array
+
+
+def array_reader(read: Reader) -> Reader:
+    """Reads a sequence of any number of blocks as a tuple."""
+
+    def read_array(data: bytes, at: int) -> tuple[tuple[Any, ...], int]:
+        if data[at] == 0:
+            return (), at + 1
+        items: list[Any] = []
+        while True:
+            count, at = read_long(data, at)
+            if count == 0:
+                return tuple(items), at
+            if count < 0:  # Avro's way to announce that the block's size in bytes comes next
+                count = -count
+                _, at = read_size(data, at)
+            for _ in range(count):
+                item, at = read(data, at)
+                items.append(item)
+
+    return read_array
+
+
+def pair_writer(write: Writer) -> Writer:
+    """Writes an entry of a map."""
+
+    def write_pair(pair: tuple[str, Any]) -> bytes:
+        key, value = pair
+        return write_text(key) + write(value)
+
+    return write_pair
+
+
+def pair_reader(read: Reader) -> Reader:
+    """Reads an entry of a map."""
+
+    def read_pair(data: bytes, at: int) -> tuple[tuple[str, Any], int]:
+        key, at = read_text(data, at)
+        value, at = read(data, at)
+        return (key, value), at
+
+    return read_pair
+
+
+def union_writer(branches: Sequence[tuple[type, Writer]]) -> Writer:
+    """Writes a value as the branch of its class."""
+    found = {cls: (SIZES[index], write) for index, (cls, write) in enumerate(branches)}
+
+    def write_union(value: Any) -> bytes:
+        tag, write = found[value.__class__]
+        return tag + write(value)
+
+    return write_union
+
+
+def union_reader(branches: Sequence[Reader]) -> Reader:
+    """Reads a value as the branch that its number names. Raises IndexError where there is none."""
+    found = tuple(branches)
+
+    def read_union(data: bytes, at: int) -> tuple[Any, int]:
+        branch, at = read_size(data, at)
+        return found[branch](data, at)
+
+    return read_union
+
+
+PRIMITIVES: Mapping[str, tuple[type, Writer, Reader]] = {
+    "string": (str, write_text, read_text),
+    "long": (int, write_long, read_long),
+    "boolean": (bool, write_boolean, read_boolean),
+    "null": (type(None), write_null, read_null),
+}
+"""Avro's name → class, writer and reader."""
