@@ -1,0 +1,26 @@
+"""What an execution is asked, beyond the messages that its context's inbox takes (`interlock.domain.messages`).
+
+These come from within the process that owns the shard, so they are never stored.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivityRaised:
+    """An activity ended with an error."""
+
+    error_type: str
+    """The error's kind, as its code names it."""
+    error_message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivityFinished:
+    """An activity that was invoked has ended; with node and attempt it says which invocation that was."""
+
+    node_id: str
+    attempt: int
+    """From 1."""
+    result: str | ActivityRaised
+    """Its output as JSON text, or its error."""
