@@ -10,6 +10,7 @@ promises to the couriers and start what is owed. Nothing leaves the process befo
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Protocol
 
 from interlock.domain.decider import NOTHING, Decided, Decision, Intent
@@ -148,7 +149,7 @@ class Ownership:
         book, codec = self._book, self._codec
         progress = codec.decode(append.note)
         if not isinstance(progress, Progress):
-            raise ValueError(f"expected a Progress in the frame at offset {append.base}, found {type(progress)}")
+            raise TypeError(f"expected a Progress in the frame at offset {append.base}, found {type(progress)}")
         book.inbox = progress.inbox
         book.publishing = progress.publishing
         book.received.update(progress.received)
@@ -249,16 +250,16 @@ class Ownership:
 
     def _unit(self) -> Unit:
         assert self.journal is not None, "expected open before work"
-        publishing = self._book.publishing
-        if self._replica is not None:
-            publishing = max(publishing, self._replica.position)
+        number = self.journal.position.number + 1
+        # What publishing promises rests on the very append that promises it.
+        publishing = number if self._replica is None else max(self._book.publishing, self._replica.position)
         return Unit(
             book=self._book,
             codec=self._codec,
             topics=self._topics,
             apply=self._handler.apply,
             now_ms=self._clock.now_ms(),
-            number=self.journal.position.number + 1,
+            number=number,
             publishing=publishing,
             bytes_max=self._log.batch_bytes_max * 3 // 4,
         )
@@ -271,19 +272,20 @@ class Ownership:
             decided = self._handler.due(unit)
             if decided is NOTHING:
                 break
-            if not self._take(decided, None, nobody, unit):
+            if not self._take(partial(_same, decided), None, nobody, unit):
                 return 0, 0
             due_ms = self._handler.next_due_ms()
         for used, item in enumerate(items):
             if used >= self._bounds.unit_messages_max:
                 return used, 0
             if isinstance(item, Local):
-                if not self._take(self._handler.local(item.item, unit), item.item, nobody, unit):
+                local = item.item
+                if not self._take(partial(self._handler.local, local, unit), local, nobody, unit):
                     return used, 0
                 continue
             try:
                 received = receive(self._codec, str(self._inbox), item)
-            except Exception as error:  # whatever is wrong with one record, the ones behind it go on
+            except Exception as error:  # noqa: BLE001 - whatever is wrong with one record, the ones behind it go on
                 received = self._unreadable(item, error, unit)
             if received.publishing > unit.publishing:
                 return used, received.publishing
@@ -296,15 +298,7 @@ class Ownership:
         book = self._book
         source, number = received.source, received.number
         if not source or number > book.received.get(source, 0):
-            message = received.message
-            answer = book.answers.get(getattr(message, "command_id", ""))
-            if isinstance(message, RejectStimulus) and self._context != "routing":
-                decided: Decided = Decision((), (Intent("dead-letters", message.dead_letter_id, message),))
-            elif answer is not None:
-                decided = Decision((), (Intent("replies", answer.command_id, answer),))
-            else:
-                decided = self._handler.handle(received, unit)
-            if not self._take(decided, message, received.cause, unit):
+            if not self._take(lambda: self._decision(received, unit), received.message, received.cause, unit):
                 return False
             if source:
                 book.received[source] = self._changed_received[source] = number
@@ -312,9 +306,19 @@ class Ownership:
         self.messages += 1
         return True
 
-    def _take(self, decided: Decided, message: object, cause: Cause, unit: Unit) -> bool:
+    def _decision(self, received: Received, unit: Unit) -> Decided:
+        message = received.message
+        if isinstance(message, RejectStimulus) and self._context != "routing":
+            return Decision((), (Intent("dead-letters", message.dead_letter_id, message),))
+        answer = self._book.answers.get(getattr(message, "command_id", ""))
+        if answer is not None:
+            return Decision((), (Intent("replies", answer.command_id, answer),))
+        return self._handler.handle(received, unit)
+
+    def _take(self, decide: Callable[[], Decided], message: object, cause: Cause, unit: Unit) -> bool:
+        """Decides and puts it into the unit; False, with nothing changed, where it has to wait for the next one."""
         try:
-            return self._put(decided, message, cause, unit)
+            return self._put(decide(), message, cause, unit)
         except Full as full:
             if not full.alone:
                 return False
@@ -330,7 +334,7 @@ class Ownership:
         if isinstance(decided, Refusal):
             command_id = getattr(message, "command_id", None)
             if not isinstance(command_id, str):
-                raise AssertionError(f"expected only commands to be refused, found {type(message).__name__}: {decided}")
+                raise TypeError(f"expected only commands to be refused, found {type(message).__name__}: {decided}")
             decided = Decision((), (Intent("replies", command_id, refused(command_id, decided)),))
         unit.take(decided, cause)
         return True
@@ -380,3 +384,7 @@ class Ownership:
         answers = self._book.answers
         while len(answers) > ANSWERS_KEPT_MAX:
             del answers[next(iter(answers))]
+
+
+def _same(decided: Decided) -> Decided:
+    return decided

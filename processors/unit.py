@@ -91,6 +91,7 @@ class Unit:
         self._apply = apply
         self._bytes_max = bytes_max
         self._bytes = 0
+        self._reserved = 0
         self._time: Headers = (("time", b"%d" % now_ms),)
         self._publishing: Headers = (("publishing", b"%d" % publishing),)
 
@@ -98,6 +99,16 @@ class Unit:
     def empty(self) -> bool:
         """Whether nothing was decided."""
         return not self.events and not self.intents
+
+    def reserve(self, size: int) -> None:
+        """Keeps room for a decision that will be taken later. Raises `Full` where there is none."""
+        if not self.has_room(size):
+            raise Full(size, self._bytes_max, alone=size > self._bytes_max)
+        self._reserved += size
+
+    def has_room(self, size: int) -> bool:
+        """Whether so many bytes would still fit."""
+        return self._bytes + self._reserved + size <= self._bytes_max
 
     def take(self, decision: Decision, cause: Cause, *, applied: bool = False) -> None:
         """Puts a decision in and applies its events (unless they are applied already).
@@ -126,7 +137,8 @@ class Unit:
             size += entry_bytes(entry)
             intents.append(entry)
             outgoing.append(out)
-        if self._bytes + size > self._bytes_max:
+        # What is applied has its room already, and more of it than it takes.
+        if not applied and not self.has_room(size):
             raise Full(size, self._bytes_max, alone=size > self._bytes_max)
         self._bytes += size
         self.events += events

@@ -1,0 +1,1 @@
+"""Executions in the loop of a shard: the mailbox of each run, its activities, and its checkpoints."""

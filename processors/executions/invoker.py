@@ -1,0 +1,87 @@
+"""Calls activities and reports how they ended. What an activity does is at least once: a crash calls it again, with the
+same idempotency key; what the engine records of it is exactly once."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
+from interlock.domain.executions.execution.commands import ActivityFinished, ActivityRaised
+from interlock.domain.executions.execution.decide import Invocation
+
+ERROR_CHARS_MAX = 2_000
+"""How much of an error's message is kept."""
+
+
+class Invoker(Protocol):
+    """The code of activities that this process presents."""
+
+    def serves(self, activity: str) -> bool:
+        """Whether the code of an activity is here."""
+        ...
+
+    async def invoke(self, invocation: Invocation) -> str:
+        """Calls it and returns its output as JSON text; raises what the activity raises."""
+        ...
+
+
+Report = Callable[[str, ActivityFinished], None]
+"""Takes the execution's id and how its activity ended."""
+
+
+class Activities:
+    """The activities of one shard that are under way; at most one an execution."""
+
+    def __init__(self, invoker: Invoker, report: Report, *, output_bytes_max: int) -> None:
+        self._invoker = invoker
+        self._report = report
+        self._output_bytes_max = output_bytes_max
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    def under_way(self, execution_id: str) -> bool:
+        """Whether one is being called for the execution."""
+        return execution_id in self._tasks
+
+    def start(self, invocation: Invocation) -> None:
+        """Calls it in a task of its own."""
+        self._tasks[invocation.execution_id] = asyncio.create_task(self._call(invocation))
+
+    def cancel(self, execution_id: str) -> None:
+        """Asks the activity of an execution to end; how it ends is reported as ever."""
+        task = self._tasks.get(execution_id)
+        if task is not None:
+            task.cancel()
+
+    async def close(self) -> None:
+        """Ends all, and reports nothing."""
+        tasks = list(self._tasks.values())
+        self._tasks.clear()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _call(self, invocation: Invocation) -> None:
+        result: str | ActivityRaised
+        try:
+            result = self._checked(await self._invoker.invoke(invocation))
+        except asyncio.CancelledError:
+            result = ActivityRaised(error_type="Cancelled", error_message="the run was asked to end")
+        except Exception as error:  # noqa: BLE001 - whatever an author's code raises is the run's fault, not the shard's
+            result = ActivityRaised(error_type=type(error).__name__, error_message=_writable(str(error)))
+        if self._tasks.pop(invocation.execution_id, None) is None:
+            return  # the ownership is over: what it would report belongs to nobody
+        finished = ActivityFinished(node_id=invocation.node_id, attempt=invocation.attempt, result=result)
+        self._report(invocation.execution_id, finished)
+
+    def _checked(self, output: str) -> str | ActivityRaised:
+        try:
+            size = len(output.encode())
+        except UnicodeEncodeError as error:
+            return ActivityRaised(error_type="OutputNotText", error_message=f"expected Unicode text, found {error}")
+        if size > self._output_bytes_max:
+            message = f"expected an output of at most {self._output_bytes_max} bytes, found {size}; return a reference"
+            return ActivityRaised(error_type="OutputTooLarge", error_message=message)
+        return output
+
+
+def _writable(text: str) -> str:
+    return text[:ERROR_CHARS_MAX].encode("utf-8", "backslashreplace").decode()

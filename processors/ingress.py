@@ -1,0 +1,109 @@
+"""Takes stimuli from the topic that anyone may write to, to the shards where they belong.
+
+It has no journal. It alone uses group offsets: they are committed after its writes, so a crash repeats what it sent and
+loses nothing, and receivers drop repetitions by source (topic, its id, partition) and number (offset + 1). For each
+destination it sends in order, and nothing before what is in doubt is settled by sending it again.
+What can't be read is forwarded too, so that the dead letter has a home.
+"""
+
+import asyncio
+import logging
+from collections import defaultdict
+
+from interlock.domain.messages import Origin, RouteStimulus
+from interlock.domain.routing.intake import read_stimulus
+from interlock.domain.sharding import routing_key
+from interlock.log.port import Log, LogError, Record, Shard, StimulusSource, Stored, batch_bytes
+from interlock.processors.mail import Cause, sourced_record
+from interlock.processors.ports import Bounds, Codec, Topics
+
+log = logging.getLogger(__name__)
+
+
+class Ingress:
+    """Runs for ever on one process's share of the stimuli topic."""
+
+    def __init__(
+        self,
+        *,
+        source: StimulusSource,
+        topic_id: str,
+        wire: Log,
+        codec: Codec,
+        topics: Topics,
+        bounds: Bounds,
+        shell: str,
+        stimulus_bytes_max: int,
+    ) -> None:
+        self.stimuli = 0
+        """Records taken since it was made."""
+        self._source = source
+        self._topic_id = topic_id
+        self._log = wire
+        self._codec = codec
+        self._topics = topics
+        self._bounds = bounds
+        self._shell = shell
+        self._bytes_max = stimulus_bytes_max
+
+    async def run(self) -> None:
+        """Ends only by cancellation, or where a record can't be sent for a reason that waiting doesn't mend."""
+        while True:
+            try:
+                records = await self._source.poll(self._bounds.read_wait_s)
+            except LogError as error:
+                log.warning("the ingress waits: %s", error)
+                await asyncio.sleep(self._bounds.read_wait_s)
+                continue
+            if not records:
+                continue
+            await self._forward(records)
+            reached = {shard: stored.offset + 1 for shard, stored in records}
+            try:
+                await self._source.commit(reached)
+            except LogError as error:
+                # They are sent again by whoever reads on from the older offsets, and dropped by number.
+                log.warning("the ingress could not commit its offsets: %s", error)
+            self.stimuli += len(records)
+
+    async def _forward(self, records: "list[tuple[Shard, Stored]]") -> None:
+        batches: dict[Shard, list[Record]] = defaultdict(list)
+        for shard, stored in records:
+            destination, record = self._readdress(shard, stored)
+            batches[destination].append(record)
+        await asyncio.gather(*(self._send(shard, batch) for shard, batch in batches.items()))
+
+    def _readdress(self, shard: Shard, stored: Stored) -> tuple[Shard, Record]:
+        origin = Origin(
+            channel="kafka", topic=f"{shard.topic}@{self._topic_id}", partition=shard.partition, offset=stored.offset
+        )
+        message = read_stimulus(
+            stored.value, origin=origin, arrived_at_ms=stored.time_ms, shell=self._shell, bytes_max=self._bytes_max
+        )
+        if isinstance(message, RouteStimulus):
+            key = routing_key(message.shell, message.identity, message.correlation)
+            story = message.stimulus_id
+        else:
+            key = message.dead_letter_id
+            story = message.dead_letter_id
+        cause = Cause(f"{shard}@{stored.offset}", story, "")
+        source = f"{shard}@{self._topic_id}"
+        record = sourced_record(self._codec, key, message, source, stored.offset + 1, cause)
+        return self._topics.inbox("routing", self._topics.partition("routing", key)), record
+
+    async def _send(self, shard: Shard, batch: list[Record]) -> None:
+        start = 0
+        while start < len(batch):
+            count, size = 0, batch_bytes(())
+            for record in batch[start:]:
+                size += batch_bytes((record,)) - batch_bytes(())
+                if count and size > self._log.batch_bytes_max:
+                    break
+                count += 1
+            try:
+                await self._log.send(shard, batch[start : start + count])
+            except LogError as error:
+                log.warning("the ingress sends %d stimuli to %s again: %s", count, shard, error)
+                await asyncio.sleep(self._bounds.courier_retry_ms / 1000)
+                continue
+            start += count

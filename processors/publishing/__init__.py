@@ -1,0 +1,1 @@
+"""Publishing in the loop of a shard, and what its projections answer."""

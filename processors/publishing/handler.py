@@ -1,0 +1,79 @@
+"""Publishing: each message asks the deciders; repetitions are recognised by publication, kind and shard."""
+
+from dataclasses import dataclass
+
+from interlock.domain.decider import NOTHING, Decided
+from interlock.domain.messages import ProjectionAnswered, Publish, RoutingReached
+from interlock.domain.publishing.decide import decide, due, next_due_ms
+from interlock.domain.publishing.shard import PublishingShard
+from interlock.domain.refusal import Refusal
+from interlock.processors.mail import Received
+from interlock.processors.mailbox import Mailbox
+from interlock.processors.unit import Unit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishingOptions:
+    """What publishing needs to know of the rest."""
+
+    routing_shards: int
+    """How many routing shards have to decide at an activation before it is answered."""
+    projection_kinds: tuple[str, ...]
+    """The views that a candidate's rows must be prepared in."""
+    prepare_ms: int
+    """How long they may take, in milliseconds."""
+
+
+class PublishingHandler:
+    """One shard of publishing."""
+
+    def __init__(self, options: PublishingOptions) -> None:
+        self.shard = PublishingShard()
+        self._options = options
+
+    def apply(self, stream: str, event: object) -> None:
+        """Folds an event."""
+        self.shard.apply(stream, event)
+
+    def handle(self, received: Received, unit: Unit) -> Decided:
+        """Decides a command, or an answer of a projection or of routing."""
+        message = received.message
+        if not isinstance(message, Publish | ProjectionAnswered | RoutingReached):
+            raise TypeError(f"expected a message to publishing, found {type(message).__name__}")
+        options = self._options
+        return decide(
+            self.shard,
+            message,
+            unit.now_ms,
+            position=unit.number,
+            routing_shards=options.routing_shards,
+            projection_kinds=options.projection_kinds,
+            prepare_ms=options.prepare_ms,
+        )
+
+    def local(self, item: object, unit: Unit) -> Decided:
+        """It has no tasks of its own."""
+        raise TypeError(f"expected no report, found {item!r}")
+
+    def due(self, unit: Unit) -> Decided:
+        """Candidates past their deadline fail."""
+        return due(self.shard, unit.now_ms)
+
+    def next_due_ms(self) -> int | None:
+        """The next deadline."""
+        return next_due_ms(self.shard)
+
+    def cannot(self, message: object, why: str, unit: Unit) -> Decided:
+        """Refuses a publish that can't be written."""
+        if isinstance(message, Publish):
+            return Refusal("too-large", f"expected a publish that fits into an append, found: {why}")
+        return NOTHING
+
+    async def settle(self, unit: Unit) -> None:
+        """Nothing to wait for."""
+
+    def committed(self, mailbox: Mailbox) -> None:
+        """Nothing to start."""
+
+    async def close(self) -> None:
+        """Nothing to end."""

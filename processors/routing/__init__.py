@@ -1,0 +1,1 @@
+"""Routing in the loop of a shard."""

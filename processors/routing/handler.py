@@ -1,0 +1,90 @@
+"""Routing: each message asks the deciders; repetitions are recognised by stimulus, wait and dead letter."""
+
+from interlock.domain.routing.decide import decide, due, next_due_ms
+from interlock.domain.routing.shard import RoutingShard
+
+from interlock.domain.decider import NOTHING, Decided
+from interlock.domain.messages import (
+    DecideAt,
+    RegisterWait,
+    RejectStimulus,
+    ResumeDeclined,
+    RouteStimulus,
+    WithdrawWait,
+)
+from interlock.domain.routing.lookup import BindingLookup
+from interlock.domain.sharding import digest
+from interlock.processors.mail import Received
+from interlock.processors.mailbox import Mailbox
+from interlock.processors.unit import Unit
+
+RoutingMessage = RouteStimulus | RejectStimulus | RegisterWait | WithdrawWait | ResumeDeclined | DecideAt
+
+
+class RoutingHandler:
+    """One shard of routing; `bindings` is the process's replica, which stands still while a unit is decided."""
+
+    def __init__(self, partition: int, bindings: BindingLookup, *, skew_ms: int) -> None:
+        self.shard = RoutingShard()
+        self._partition = partition
+        self._bindings = bindings
+        self._skew_ms = skew_ms
+
+    def apply(self, stream: str, event: object) -> None:
+        """Folds an event."""
+        self.shard.apply(stream, event)
+
+    def handle(self, received: Received, unit: Unit) -> Decided:
+        """Decides a stimulus, a wait, or that it decides at a position."""
+        message = received.message
+        if not isinstance(message, RoutingMessage):
+            raise TypeError(f"expected a message to routing, found {type(message).__name__}")
+        return self._decide(message, unit)
+
+    def _decide(self, message: RoutingMessage, unit: Unit) -> Decided:
+        return decide(
+            self.shard,
+            message,
+            unit.now_ms,
+            bindings=self._bindings,
+            position=unit.publishing,
+            partition=self._partition,
+            skew_ms=self._skew_ms,
+        )
+
+    def local(self, item: object, unit: Unit) -> Decided:
+        """It has no tasks of its own."""
+        raise TypeError(f"expected no report, found {item!r}")
+
+    def due(self, unit: Unit) -> Decided:
+        """Stimuli whose time to live has passed expire."""
+        return due(self.shard, unit.now_ms)
+
+    def next_due_ms(self) -> int | None:
+        """The next expiry."""
+        return next_due_ms(self.shard)
+
+    def cannot(self, message: object, why: str, unit: Unit) -> Decided:
+        """A stimulus that can't be written with what it starts becomes a dead letter."""
+        if not isinstance(message, RouteStimulus):
+            return NOTHING
+        letter = RejectStimulus(
+            dead_letter_id=digest("dead-letter", "unwritable", message.stimulus_id),
+            shell=message.shell,
+            reason="too-large",
+            detail=f"expected a stimulus that fits into an append with all that it starts, found: {why}",
+            excerpt=message.data[:1024],
+            size=len(message.data),
+            rejected_at_ms=unit.now_ms,
+            origin=message.origin,
+        )
+        return self._decide(letter, unit)
+
+    async def settle(self, unit: Unit) -> None:
+        """Nothing to wait for."""
+
+    def committed(self, mailbox: Mailbox) -> None:
+        """Nothing to start."""
+
+    async def close(self) -> None:
+        """Nothing to end."""

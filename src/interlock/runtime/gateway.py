@@ -1,0 +1,126 @@
+"""How callers reach the engine: commands with their answers, and stimuli.
+
+A command is a message with an id of the caller's; its answer comes on the topic `replies`, at least once and always the
+same, so a caller that heard nothing sends the same id again. "Pending" is this module's own report, never an answer.
+"""
+
+import asyncio
+import json
+import logging
+from dataclasses import dataclass
+from typing import Literal
+
+from interlock.domain.messages import CancelExecution, Publish, RouteStimulus
+from interlock.domain.sharding import routing_key
+from interlock.log.port import Doubt, Log, LogError, OffsetGone, Record, Unavailable
+from interlock.processors.mail import Cause, client_record
+from interlock.processors.ports import Codec, Topics
+
+log = logging.getLogger(__name__)
+
+DOUBTS_MAX = 5
+"""How often a write in doubt is repeated; a repetition is harmless, for ids recognise it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came on `replies`, or that nothing came in time."""
+
+    command_id: str
+    status: Literal["done", "refused", "failed", "pending"]
+    body: dict[str, object]
+
+
+class Gateway:
+    """One a process; `run` must be running for answers to arrive."""
+
+    def __init__(self, wire: Log, codec: Codec, topics: Topics, *, read_wait_s: float = 0.5) -> None:
+        self._log = wire
+        self._codec = codec
+        self._topics = topics
+        self._read_wait_s = read_wait_s
+        self._waiting: dict[str, asyncio.Future[Answer]] = {}
+        self._listening = asyncio.Event()
+
+    async def run(self) -> None:
+        """Reads answers from now on, until it is cancelled."""
+        shard = self._topics.user("replies")
+        while True:
+            try:
+                start = (await self._log.end(shard)).end
+                reader = self._log.reader(shard, start)
+            except LogError as error:
+                log.warning("answers can't be read yet: %s", error)
+                await asyncio.sleep(self._read_wait_s)
+                continue
+            self._listening.set()
+            try:
+                while True:
+                    try:
+                        records = await reader.read(self._read_wait_s)
+                    except Unavailable:
+                        await asyncio.sleep(self._read_wait_s)
+                        continue
+                    for stored in records:
+                        self._hear(stored.value)
+            except OffsetGone as error:
+                log.warning("answers were trimmed while they were read; callers ask again: %s", error)
+            finally:
+                self._listening.clear()
+                await reader.close()
+
+    async def publish(self, message: Publish, wait_s: float) -> Answer:
+        """Asks for a publication; waits for the answer that long."""
+        return await self._command(
+            "publishing", message.shell, message.command_id, message, message.requested_by, wait_s
+        )
+
+    async def cancel(self, message: CancelExecution, wait_s: float) -> Answer:
+        """Asks a run to end."""
+        return await self._command(
+            "executions", message.execution_id, message.command_id, message, message.requested_by, wait_s
+        )
+
+    async def emit(self, message: RouteStimulus) -> None:
+        """Returns once the stimulus is durable at the shard that routes it. Raises what the port raises."""
+        key = routing_key(message.shell, message.identity, message.correlation)
+        cause = Cause("api", message.stimulus_id, "")
+        await self._write("routing", key, client_record(self._codec, key, message, cause))
+
+    async def _command(
+        self, context: str, shard_key: str, command_id: str, message: object, actor: str, wait_s: float
+    ) -> Answer:
+        await self._listening.wait()
+        waiting = self._waiting.setdefault(command_id, asyncio.get_running_loop().create_future())
+        cause = Cause("api", command_id, actor)
+        try:
+            await self._write(context, shard_key, client_record(self._codec, shard_key, message, cause))
+            return await asyncio.wait_for(asyncio.shield(waiting), wait_s)
+        except TimeoutError:
+            return Answer(command_id, "pending", {})
+        finally:
+            if self._waiting.get(command_id) is waiting:
+                del self._waiting[command_id]
+
+    async def _write(self, context: str, shard_key: str, record: Record) -> None:
+        shard = self._topics.inbox(context, self._topics.partition(context, shard_key))
+        for attempt in range(DOUBTS_MAX):
+            try:
+                await self._log.send(shard, [record])
+            except Doubt as doubt:
+                log.warning("a write to %s is in doubt and is repeated: %s", shard, doubt)
+                if attempt == DOUBTS_MAX - 1:
+                    raise
+            else:
+                return
+
+    def _hear(self, value: bytes) -> None:
+        try:
+            found = json.loads(value)
+            answer = Answer(found["commandId"], found["status"], found["body"])
+        except (ValueError, KeyError, TypeError) as error:
+            log.warning("a record of replies is no answer: %s", error)
+            return
+        waiting = self._waiting.get(answer.command_id)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(answer)

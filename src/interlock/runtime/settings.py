@@ -1,0 +1,79 @@
+"""Every setting and every bound of a process, with its unit. Flags beat the environment, and that beats
+`interlock.toml` in the working directory."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+Count = Annotated[int, Field(ge=1, le=1024)]
+
+
+class Settings(BaseSettings):
+    """Settings of a process; each is also `INTERLOCK_<NAME>` in the environment and a key of `interlock.toml`."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="INTERLOCK_", toml_file="interlock.toml", extra="forbid", frozen=True, validate_default=True
+    )
+
+    log: str = ""
+    """The log's address: `sqlite:///path`, `kafka://host:port[,host:port]?prefix=interlock`, `memory:`. Empty takes a
+    SQLite file in the data directory."""
+    data: Path = Path("data")
+    """Where views, locks and the embedded log are kept."""
+    api: str = "http://127.0.0.1:8321"
+    """Where the API listens, and where the CLI and the SDK find it."""
+    app: tuple[str, ...] = ()
+    """Modules whose workflows' activities this process can run."""
+    prefix: str = "interlock"
+    """What the names of topics begin with."""
+    routing_shards: Count = 4
+    """Partitions of routing's journal and inbox; fixed when the topics are created."""
+    executions_shards: Count = 4
+    """Partitions of executions' journal and inbox; fixed when the topics are created."""
+    stimuli_partitions: Count = 4
+    """Partitions of the topic that users write stimuli to."""
+    checkpoints: Literal["immediate", "coalesced"] = "immediate"
+    """The cadence of workflows that don't name one (CHK-03)."""
+    coalesce_wait_ms: int = Field(default=5, ge=0, le=1000)
+    """How long a coalesced checkpoint waits for activities that are under way, in milliseconds."""
+    stimulus_bytes_max: int = Field(default=131_072, ge=1024, le=262_144)
+    """The largest stimulus that is taken, in bytes; a larger one becomes a dead letter."""
+    output_bytes_max: int = Field(default=131_072, ge=1024, le=262_144)
+    """The largest output of an activity, in bytes; a larger one faults the run."""
+    prepare_ms: int = Field(default=30_000, ge=100)
+    """How long a candidate waits for its projections before it fails."""
+    max_clock_skew_ms: int = Field(default=2_000, ge=0)
+    """How far a process's clock may be from the log's; beyond it no shard is opened."""
+    dedup_horizon_s: int = Field(default=7 * 86_400, ge=60)
+    """How long stimuli and their ids are remembered, in seconds."""
+    session_timeout_ms: int = Field(default=6_000, ge=500)
+    """After how long without a sign of life a process's shards go to others."""
+    publish_wait_s: float = Field(default=30.0, gt=0)
+    """How long `publish` waits for "active" before it reports pending."""
+    kafka_security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    kafka_sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = "PLAIN"
+    kafka_username: str = ""
+    kafka_password: SecretStr = SecretStr("")
+    kafka_ca_file: Path | None = None
+    """The certificate authorities that brokers are checked against; the system's if empty."""
+    kafka_cert_file: Path | None = None
+    kafka_key_file: Path | None = None
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Flags (given as arguments), then the environment, then the file."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+    @property
+    def log_url(self) -> str:
+        """The log's address, with the default filled in."""
+        return self.log or f"sqlite:///{self.data / 'interlock.sqlite'}"
