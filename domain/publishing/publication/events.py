@@ -1,7 +1,7 @@
 """Facts of a publication (stream `publication:<publication_id>`). Names are storage.
 
-    Requested ─► Staged ─► (projections prepared) ─► Activated ─► (every routing shard reached) Served ─► Retired
-        └───────────┴──────────────┴─► Failed, or Superseded where it lost the compare-and-swap
+Requested ─► Staged ─► (projections prepared) ─► Activated ─► (every routing shard reached) Served ─► Retired
+    └───────────┴──────────────┴─► Failed, or Superseded where it lost the compare-and-swap
 """
 
 from dataclasses import dataclass

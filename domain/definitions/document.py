@@ -1,0 +1,240 @@
+"""The document of a definition: what an author writes (or `Workflow.document` gives) and a publish carries, as JSON.
+
+It is read strictly: an unknown field, a number for a text or a key that stands twice is an error, since what is
+silently dropped here would be missing in a run months later. Every bound stands here. `parse` gives a `Refusal` whose
+sentence names the path of the first thing that is wrong.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Annotated, Final, Literal, cast
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationError
+
+from interlock.domain.definitions.names import name_fault, node_id_fault, source_fault
+from interlock.domain.durations import duration_ms
+from interlock.domain.refusal import Refusal
+
+DOCUMENT_BYTES_MAX: Final = 256 * 1024
+"""UTF-8. An executable is one record of the journal, and a record fits an append."""
+DOCUMENT_DEPTH_MAX: Final = 60
+"""Of lists and objects within each other; schemas are walked recursively."""
+STEPS_MAX: Final = 1_000
+TRIGGERS_MAX: Final = 100
+"""Each is a row of the trigger index and a claim of the ledger, all in the one append of an activation."""
+INPUTS_MAX: Final = 100
+
+JsonSchema = dict[str, object]
+
+
+def _name(text: str) -> str:
+    if fault := name_fault(text):
+        raise ValueError(fault)
+    return text
+
+
+def _node_id(text: str) -> str:
+    if fault := node_id_fault(text):
+        raise ValueError(fault)
+    return text
+
+
+def _source(text: str) -> str:
+    if fault := source_fault(text):
+        raise ValueError(fault)
+    return text
+
+
+def _duration(text: object) -> int:
+    if not isinstance(text, str):
+        raise ValueError("expected a duration as text, found something else")  # noqa: TRY004 - pydantic takes no TypeError
+    match duration_ms(text):
+        case Refusal(sentence=sentence):
+            raise ValueError(sentence)
+        case 0:
+            raise ValueError(f"expected a duration of 1ms or more, found {text!r}")
+        case milliseconds:
+            return milliseconds
+
+
+Name = Annotated[str, AfterValidator(_name)]
+NodeId = Annotated[str, AfterValidator(_node_id)]
+Source = Annotated[str, AfterValidator(_source)]
+Duration = Annotated[int, BeforeValidator(_duration)]
+"""Milliseconds, from a text such as "2d"."""
+
+
+class Part(BaseModel):
+    """A part of a document: strict, frozen, without unknown fields."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class TriggerPart(Part):
+    """A node that starts work."""
+
+    type: Name
+    """Which provider describes it, such as "event"."""
+    name: Name
+    id: Name | None = None
+    """Its node id; what it claims if none is given. Needed where two triggers claim the same."""
+
+
+class StepPart(Part):
+    """What every step has."""
+
+    id: NodeId
+    description: str | None = None
+    """For readers; it is no part of what runs."""
+
+
+class ActivityStep(StepPart):
+    """Calls an activity."""
+
+    activity: Name
+    inputs: Annotated[dict[Name, Source], Field(max_length=INPUTS_MAX)] = {}
+    """Parameter → source."""
+    output: JsonSchema | None = None
+    """The JSON Schema of what it gives."""
+
+
+class WaitPart(Part):
+    """What a step waits for."""
+
+    event: Name
+    correlate: Source | None = None
+    timeout: Duration | None = None
+
+
+class WaitStep(StepPart):
+    """Waits for a stimulus."""
+
+    wait: WaitPart
+
+
+class SleepStep(StepPart):
+    """Waits for a time."""
+
+    sleep: Duration
+
+
+def _kind(step: object) -> str | None:
+    """The tag of a step, by the field that makes it what it is."""
+    if isinstance(step, dict):
+        return next((f"<{kind}>" for kind in ("activity", "wait", "sleep") if kind in step), None)
+    return None
+
+
+Step = Annotated[
+    Annotated[ActivityStep, Tag("<activity>")]
+    | Annotated[WaitStep, Tag("<wait>")]
+    | Annotated[SleepStep, Tag("<sleep>")],
+    Discriminator(
+        _kind,
+        custom_error_type="step",
+        custom_error_message='Input should be a step with one of the fields "activity", "wait" and "sleep"',
+    ),
+]
+
+
+class Document(Part):
+    """A definition as its author wrote it."""
+
+    name: Name
+    """The id of the definition."""
+    description: str | None = None
+    """For readers; it is no part of what runs."""
+    input: JsonSchema | None = None
+    """The JSON Schema of the starting payload."""
+    triggers: Annotated[tuple[TriggerPart, ...], Field(min_length=1, max_length=TRIGGERS_MAX, strict=False)]
+    steps: Annotated[tuple[Step, ...], Field(min_length=1, max_length=STEPS_MAX, strict=False)]
+    checkpoints: Literal["immediate", "coalesced"] | None = None
+    version: Name | None = None
+    """Declared by the author; the hash of the structural contract if absent (VER-01)."""
+
+
+def parse(text: str) -> Document | Refusal:
+    """The document that a JSON text holds."""
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > DOCUMENT_BYTES_MAX:
+        return Refusal("too-large", f"Expected a document of at most {DOCUMENT_BYTES_MAX} bytes, found {size}.")
+    try:
+        value: object = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except RecursionError:
+        return _too_deep()
+    except ValueError as error:
+        return Refusal("invalid", f"Expected a JSON document, found text that can't be read: {error}.")
+    if _is_deeper(value, DOCUMENT_DEPTH_MAX):
+        return _too_deep()
+    try:
+        return Document.model_validate(value)
+    except ValidationError as error:
+        return Refusal("invalid", _sentence(error))
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """An object, of which no key stands twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice[:100]!a} stands twice in one object")
+    return found
+
+
+def _no_constant(text: str) -> object:
+    """NaN and the infinities are no JSON, although the parser takes them."""
+    raise ValueError(f"{text} is not a JSON number")
+
+
+def _too_deep() -> Refusal:
+    return Refusal("too-large", f"Expected at most {DOCUMENT_DEPTH_MAX} levels in a document, found more.")
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    """Whether lists and objects are nested deeper than so many levels."""
+    layer: list[object] = [value]
+    for _ in range(levels + 1):
+        layer = [inner for outer in layer for inner in _children(outer)]
+        if not layer:
+            return False
+    return True
+
+
+def _children(value: object) -> Iterable[object]:
+    """What a list or an object holds."""
+    if isinstance(value, dict):
+        return cast("dict[str, object]", value).values()
+    return cast("list[object]", value) if isinstance(value, list) else ()
+
+
+def _sentence(error: ValidationError) -> str:
+    """The first thing that is wrong, where it stands, and how many more there are."""
+    # A list whose items are all wrong also counts as too short, which is no fault of its own.
+    faults = [fault for fault in error.errors(include_url=False) if fault["type"] != "too_short" or not fault["input"]]
+    first, *others = faults
+    path = _path(first["loc"])
+    if first["type"] == "missing":
+        said = f'Expected the field "{path}" in the document, found none'
+    elif first["type"] == "extra_forbidden":
+        said = f'Expected only known fields in the document, found "{path}"'
+    elif first["type"] in ("too_short", "too_long"):
+        text = "{min_length} items or more" if first["type"] == "too_short" else "at most {max_length} items"
+        said = f'Expected {text}, found {{actual_length}} at "{path}" of the document'.format_map(first.get("ctx", {}))
+    else:
+        # Pydantic says "Input should be …", our own checks "Value error, expected …, found …".
+        expected = first["msg"].replace("Input should be", "expected").removeprefix("Value error, ")
+        found = "" if "found" in expected else f", found {ascii(first['input'])[:80]}"
+        said = f'For "{path}" of the document: {expected[:1].lower()}{expected[1:]}{found}'
+    return said + (f"; {len(others)} more fault{'s' if len(others) > 1 else ''} in it." if others else ".")
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    """A location as authors read it: `steps[1].wait.timeout`."""
+    path = ""
+    for part in location:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        elif not part.startswith("<"):
+            path += f".{part}" if path else part
+    return path or "(the whole)"

@@ -1,0 +1,129 @@
+"""Authority as others see it: what routers, executions and the API fold from the publishing journals.
+
+A light read model: the bindings of active publications by shell and identity, the slots, and the executables. The
+switch from one publication to the next happens in the one event that moves the slot, so no look-up ever sees both or
+neither (PRJ-04). Look-ups are O(1).
+"""
+
+from dataclasses import dataclass
+
+from interlock.domain.definitions.compiler import load
+from interlock.domain.definitions.executable import Cardinality, Executable
+from interlock.domain.publishing.executable.events import ExecutableSaved
+from interlock.domain.publishing.publication.events import (
+    Binding,
+    PublicationFailed,
+    PublicationRequested,
+    PublicationRetired,
+    PublicationStaged,
+    PublicationSuperseded,
+)
+from interlock.domain.publishing.slot import state as slot_state
+from interlock.domain.publishing.slot.events import SlotActivated
+from interlock.domain.publishing.slot.state import Slot
+from interlock.domain.sharding import slot_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthoritativeBinding:
+    """A trigger of a publication that its slot selects: it may start runs."""
+
+    binding_id: str
+    node_id: str
+    type: str
+    name: str
+    identity: str
+    cardinality: Cardinality
+    claim: str
+    publication_id: str
+    slot_id: str
+    definition_id: str
+    artifact_id: str
+
+
+class Authority:
+    """Who may start what, as of the last event that was applied."""
+
+    def __init__(self) -> None:
+        self._slots: dict[str, Slot] = {}
+        self._requested: dict[str, PublicationRequested] = {}
+        # The bindings of candidates and of authorities; nobody looks up those of candidates.
+        self._bindings: dict[str, tuple[AuthoritativeBinding, ...]] = {}
+        self._by_identity: dict[tuple[str, str], tuple[AuthoritativeBinding, ...]] = {}
+        self._executables: dict[str, str | Executable] = {}
+
+    def bindings(self, shell: str, identity: str) -> tuple[AuthoritativeBinding, ...]:
+        """The bindings that a stimulus of an identity meets, in the order of slot and binding id."""
+        return self._by_identity.get((shell, identity), ())
+
+    def executable(self, artifact_id: str) -> Executable | None:
+        """An executable, read when it is first asked for; None if no publication of these journals has it."""
+        found = self._executables.get(artifact_id)
+        if isinstance(found, str):
+            found = self._executables[artifact_id] = load(found)
+        return found
+
+    def slot(self, shell: str, definition_id: str, name: str) -> Slot | None:
+        """A slot; None if nothing was ever activated in it."""
+        return self._slots.get(slot_id(shell, definition_id, name))
+
+    def apply(self, stream: str, event: object) -> None:
+        """Takes an event of a publishing journal; those that move no authority are passed over."""
+        match event:
+            case ExecutableSaved():
+                self._executables.setdefault(event.artifact_id, event.content)
+            case PublicationRequested():
+                self._requested[event.publication_id] = event
+            case PublicationStaged():
+                self._stage(event)
+            case SlotActivated():
+                self._switch(event)
+            case PublicationFailed() | PublicationSuperseded() | PublicationRetired():
+                self._requested.pop(event.publication_id, None)
+                self._bindings.pop(event.publication_id, None)
+            case _:
+                pass
+
+    def _stage(self, event: PublicationStaged) -> None:
+        """Keeps a candidate's bindings until its slot selects it or it ends."""
+        if requested := self._requested.pop(event.publication_id, None):
+            self._bindings[event.publication_id] = tuple(
+                _authoritative(binding, requested, event.artifact_id) for binding in event.bindings
+            )
+
+    def _switch(self, event: SlotActivated) -> None:
+        """The bindings of the one that the slot selects take the place of the others."""
+        before = self._slots.get(event.slot_id, slot_state.INITIAL)
+        if event.revision <= before.revision:
+            return
+        self._slots[event.slot_id] = slot_state.evolve(before, event)
+        gone = self._bindings.pop(event.replaced_publication_id, ())
+        come = self._bindings.get(event.publication_id, ())
+        for identity in {binding.identity for binding in (*gone, *come)}:
+            key = (event.shell, identity)
+            stay = (binding for binding in self._by_identity.get(key, ()) if binding.slot_id != event.slot_id)
+            now = (*stay, *(binding for binding in come if binding.identity == identity))
+            if now:
+                self._by_identity[key] = tuple(sorted(now, key=_order))
+            else:
+                self._by_identity.pop(key, None)
+
+
+def _order(binding: AuthoritativeBinding) -> tuple[str, str]:
+    return binding.slot_id, binding.binding_id
+
+
+def _authoritative(binding: Binding, requested: PublicationRequested, artifact_id: str) -> AuthoritativeBinding:
+    return AuthoritativeBinding(
+        binding_id=binding.binding_id,
+        node_id=binding.node_id,
+        type=binding.type,
+        name=binding.name,
+        identity=binding.identity,
+        cardinality=binding.cardinality,
+        claim=binding.claim,
+        publication_id=requested.publication_id,
+        slot_id=requested.slot_id,
+        definition_id=requested.definition_id,
+        artifact_id=artifact_id,
+    )

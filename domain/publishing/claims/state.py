@@ -1,0 +1,80 @@
+"""State of a shell's ledger of claims.
+
+It is folded in place, unlike other aggregates' states: a shell has one ledger over all its slots, and copying it with
+each activation would cost its size. `evolve` still only assigns, and gives the ledger that it was given.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from interlock.domain.definitions.executable import Cardinality
+from interlock.domain.publishing.claims.events import Claim, ClaimsChanged
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimant:
+    """An authoritative publication that claims something."""
+
+    definition_id: str
+    slot_id: str
+    slot_name: str
+    publication_id: str
+    cardinality: Cardinality
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """A claim that a candidate can't have, and who has it."""
+
+    claim: str
+    claimant: Claimant
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What each slot of a shell claims, and who claims each thing."""
+
+    by_slot: dict[str, tuple[Claim, ...]] = field(default_factory=dict[str, tuple[Claim, ...]])
+    """Slot id → what its authority claims."""
+    by_claim: dict[str, dict[str, Claimant]] = field(default_factory=dict[str, dict[str, Claimant]])
+    """Claim → slot id → claimant."""
+
+
+def initial() -> Ledger:
+    """A ledger without claims."""
+    return Ledger()
+
+
+def evolve(state: Ledger, event: ClaimsChanged) -> Ledger:
+    """The same ledger, after the event."""
+    for given_up in state.by_slot.pop(event.slot_id, ()):
+        claimants = state.by_claim.get(given_up.claim, {})
+        claimants.pop(event.slot_id, None)
+        if not claimants:
+            state.by_claim.pop(given_up.claim, None)
+    if event.claims:
+        state.by_slot[event.slot_id] = event.claims
+    for claim in event.claims:
+        state.by_claim.setdefault(claim.claim, {})[event.slot_id] = Claimant(
+            definition_id=event.definition_id,
+            slot_id=event.slot_id,
+            slot_name=event.slot_name,
+            publication_id=event.publication_id,
+            cardinality=claim.cardinality,
+        )
+    return state
+
+
+def conflicts(state: Ledger, slot_id: str, claims: Iterable[Claim]) -> tuple[Conflict, ...]:
+    """What stands against a candidate of a slot, in a fixed order (TRG-04).
+
+    The only claimant left out is the authority of the candidate's own slot; to share a definition or an artifact with
+    a claimant is no exemption.
+    """
+    found = {
+        (claim.claim, claimant.slot_id): Conflict(claim=claim.claim, claimant=claimant)
+        for claim in claims
+        for claimant in state.by_claim.get(claim.claim, {}).values()
+        if claimant.slot_id != slot_id and "exclusive" in (claim.cardinality, claimant.cardinality)
+    }
+    return tuple(found[key] for key in sorted(found))

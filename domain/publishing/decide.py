@@ -1,0 +1,337 @@
+"""Who gets authority: decisions over all aggregates of a publishing shard, each one commit.
+
+An activation moves slot, two publications and the ledger in one decision, so the decision stands here and not in one
+aggregate's folder. Always so: the old authority is untouched until the commit that selects the new one (PUB-13), and
+that commit compares the slot's revision and the ledger's claims as they are then, not as they were when the candidate
+was staged (PUB-11, PUB-12). Every message may come twice and in any order: what has happened already is `NOTHING`, and
+so is an answer for a publication that is unknown here or has come to its end.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from interlock.domain.decider import NOTHING, Change, Decided, Decision, Intent, Nothing
+from interlock.domain.definitions.compiler import canonical
+from interlock.domain.definitions.providers import PROVIDERS, TriggerProvider
+from interlock.domain.messages import DecideAt, ProjectionAnswered, Publish, RoutingReached
+from interlock.domain.publishing.answers import answer
+from interlock.domain.publishing.candidate import Candidate, conflict_sentence, resolve
+from interlock.domain.publishing.claims.events import Claim, ClaimsChanged
+from interlock.domain.publishing.claims.state import conflicts
+from interlock.domain.publishing.executable.events import ExecutableSaved
+from interlock.domain.publishing.publication.commands import PublicationCommand
+from interlock.domain.publishing.publication.events import (
+    Binding,
+    ProjectionPrepared,
+    PublicationActivated,
+    PublicationEvent,
+    PublicationFailed,
+    PublicationRequested,
+    PublicationRetired,
+    PublicationServed,
+    PublicationStaged,
+    PublicationSuperseded,
+    RoutingShardReached,
+)
+from interlock.domain.publishing.publication.state import INITIAL, Publication, evolve
+from interlock.domain.publishing.shard import PublishingShard
+from interlock.domain.publishing.slot.events import SlotActivated
+from interlock.domain.refusal import Refusal
+from interlock.domain.sharding import binding_id, digest
+
+DUE_MAX: Final = 100
+"""Candidates that one commit fails for their deadline, so that it fits an append; the next one takes more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Here:
+    """The circumstances of a decision."""
+
+    shard: PublishingShard
+    now_ms: int
+    position: int
+    routing_shards: int
+
+
+def decide(
+    shard: PublishingShard,
+    message: PublicationCommand,
+    now_ms: int,
+    *,
+    position: int,
+    routing_shards: int,
+    projection_kinds: tuple[str, ...],
+    prepare_ms: int,
+    providers: Sequence[TriggerProvider] = PROVIDERS,
+) -> Decided:
+    """What a message makes.
+
+    `position` is the number of the publishing append that will carry the decision; a decision that goes into another
+    one has to be made again. `routing_shards` (at least 1) is how many have to say that they decide at an activation,
+    `projection_kinds` are the views that have to prepare a candidate, within `prepare_ms`.
+    """
+    here = _Here(shard=shard, now_ms=now_ms, position=position, routing_shards=routing_shards)
+    match message:
+        case Publish():
+            return _publish(here, message, projection_kinds, prepare_ms, providers)
+        case ProjectionAnswered():
+            return _projection_answered(here, message)
+        case RoutingReached():
+            return _routing_reached(here, message)
+
+
+def due(shard: PublishingShard, now_ms: int) -> Decision | Nothing:
+    """Ends the candidates whose projections have not answered in time, at most `DUE_MAX` at once."""
+    late = sorted((deadline, key) for key, deadline in shard.pending.items() if deadline <= now_ms)[:DUE_MAX]
+    if not late:
+        return NOTHING
+    story = _Story()
+    for _, publication_id in late:
+        publication = shard.publications[publication_id]
+        if publication.expected_revision != shard.slot(publication.slot_id).revision:
+            story.lose(publication, shard.slot(publication.slot_id).revision, now_ms)
+        else:
+            missing = ", ".join(sorted(publication.required_projections - publication.prepared))
+            story.fail(
+                publication, f"Expected the projections to prepare in time, found no answer of: {missing}.", now_ms
+            )
+    return story.told()
+
+
+def next_due_ms(shard: PublishingShard) -> int | None:
+    """When `due` next has something to do; None while no candidate waits."""
+    return min(shard.pending.values(), default=None)
+
+
+def publication_id(shell: str, command_id: str) -> str:
+    """The publication that a command makes; the same again, however often it is sent."""
+    return digest("publication", shell, command_id)
+
+
+# ---- the three messages -------------------------------------------------------------------------------------------
+
+
+def _publish(
+    here: _Here,
+    message: Publish,
+    projection_kinds: tuple[str, ...],
+    prepare_ms: int,
+    providers: Sequence[TriggerProvider],
+) -> Decided:
+    """Requests a publication, and stages it if nothing stands against it."""
+    identity = publication_id(message.shell, message.command_id)
+    if identity in here.shard.publications:
+        return NOTHING
+    candidate = resolve(here.shard, message.shell, message.document, message.slot, message.expect_revision, providers)
+    if isinstance(candidate, Refusal):
+        return candidate
+    story = _Story()
+    requested = story.about(INITIAL, _requested(identity, message, candidate))
+    if candidate.expected_revision < candidate.slot.revision:
+        return story.lose(requested, candidate.slot.revision, here.now_ms).told()
+    if candidate.conflicts:
+        return story.fail(requested, conflict_sentence(candidate.conflicts), here.now_ms).told()
+    executable = candidate.executable
+    if executable.artifact_id not in here.shard.executables:
+        saved = ExecutableSaved(artifact_id=executable.artifact_id, content=canonical(executable))
+        story.change(f"executable:{executable.artifact_id}", saved)
+    staged = story.about(requested, _staged(requested, candidate, here.now_ms, projection_kinds, prepare_ms))
+    if not projection_kinds:
+        _select(here, staged, story)
+    return story.told()
+
+
+def _projection_answered(here: _Here, message: ProjectionAnswered) -> Decided:
+    """A view is prepared, or can't be; with the last one the candidate takes its slot."""
+    publication = here.shard.publications.get(message.publication_id, INITIAL)
+    if publication.status != "pending-projection" or message.kind not in publication.required_projections:
+        return NOTHING
+    story = _Story()
+    if not message.prepared:
+        reason = f"Expected projection {message.kind!r} to prepare, found: {message.reason or 'no reason given'}."
+        return story.fail(publication, reason, here.now_ms).told()
+    if message.kind in publication.prepared:
+        return NOTHING
+    prepared = ProjectionPrepared(publication_id=publication.publication_id, kind=message.kind, at_ms=here.now_ms)
+    publication = story.about(publication, prepared)
+    if publication.prepared == publication.required_projections:
+        _select(here, publication, story)
+    return story.told()
+
+
+def _routing_reached(here: _Here, message: RoutingReached) -> Decided:
+    """A routing shard decides at an activation; with the last one "active" is answered (PUB-16).
+
+    A publication that was replaced meanwhile is answered all the same: its shards decide at something newer.
+    """
+    publication = here.shard.publications.get(message.publication_id, INITIAL)
+    if (
+        publication.served
+        or not publication.revision
+        or message.position < publication.position
+        or message.partition in publication.reached
+        or not 0 <= message.partition < publication.routing_shards
+    ):
+        return NOTHING
+    story = _Story()
+    reached = RoutingShardReached(publication_id=publication.publication_id, partition=message.partition)
+    publication = story.about(publication, reached)
+    if len(publication.reached) == publication.routing_shards:
+        served = PublicationServed(publication_id=publication.publication_id, at_ms=here.now_ms)
+        story.answered(story.about(publication, served))
+    return story.told()
+
+
+# ---- the activation -----------------------------------------------------------------------------------------------
+
+
+def _select(here: _Here, candidate: Publication, story: "_Story") -> None:
+    """The compare-and-swap: the slot selects the candidate, if slot and claims are still as it needs them."""
+    slot = here.shard.slot(candidate.slot_id)
+    if slot.revision != candidate.expected_revision:
+        story.lose(candidate, slot.revision, here.now_ms)
+        return
+    claims = _claims(candidate)
+    if found := conflicts(here.shard.ledger(candidate.shell), candidate.slot_id, claims):
+        story.fail(candidate, conflict_sentence(found), here.now_ms)
+        return
+    _activate(here, candidate, slot.publication_id, claims, story)
+
+
+def _activate(here: _Here, candidate: Publication, replaced: str, claims: tuple[Claim, ...], story: "_Story") -> None:
+    """Everything that changes with authority, in one commit, and the request to every routing shard to decide at it."""
+    selected = SlotActivated(
+        slot_id=candidate.slot_id,
+        shell=candidate.shell,
+        definition_id=candidate.definition_id,
+        name=candidate.slot_name,
+        publication_id=candidate.publication_id,
+        replaced_publication_id=replaced,
+        revision=candidate.expected_revision + 1,
+        at_ms=here.now_ms,
+    )
+    story.change(f"slot:{candidate.slot_id}", selected)
+    activated = PublicationActivated(
+        publication_id=candidate.publication_id,
+        slot_id=candidate.slot_id,
+        revision=selected.revision,
+        position=here.position,
+        routing_shards=here.routing_shards,
+        at_ms=here.now_ms,
+    )
+    story.about(candidate, activated)
+    if replaced:
+        retired = PublicationRetired(publication_id=replaced, replaced_by=candidate.publication_id, at_ms=here.now_ms)
+        story.about(here.shard.publications[replaced], retired)
+    changed = ClaimsChanged(
+        shell=candidate.shell,
+        slot_id=candidate.slot_id,
+        definition_id=candidate.definition_id,
+        slot_name=candidate.slot_name,
+        publication_id=candidate.publication_id,
+        claims=claims,
+    )
+    story.change(f"claims:{candidate.shell}", changed)
+    decide_at = DecideAt(shell=candidate.shell, publication_id=candidate.publication_id, position=here.position)
+    for partition in range(here.routing_shards):
+        story.intend(Intent("routing", "", decide_at, partition=partition))
+
+
+def _claims(publication: Publication) -> tuple[Claim, ...]:
+    """What the bindings of a publication claim."""
+    return tuple(
+        Claim(claim=binding.claim, cardinality=binding.cardinality, node_id=binding.node_id)
+        for binding in publication.bindings
+    )
+
+
+# ---- events -------------------------------------------------------------------------------------------------------
+
+
+def _requested(identity: str, message: Publish, candidate: Candidate) -> PublicationRequested:
+    return PublicationRequested(
+        publication_id=identity,
+        command_id=message.command_id,
+        shell=message.shell,
+        definition_id=candidate.executable.definition_id,
+        slot_id=candidate.slot_id,
+        slot_name=candidate.slot_name,
+        policy_source=candidate.policy_source,
+        expected_revision=candidate.expected_revision,
+        requested_by=message.requested_by,
+        requested_at_ms=message.requested_at_ms,
+    )
+
+
+def _staged(
+    publication: Publication, candidate: Candidate, now_ms: int, projection_kinds: tuple[str, ...], prepare_ms: int
+) -> PublicationStaged:
+    identity = publication.publication_id
+    bindings = tuple(
+        Binding(
+            binding_id=binding_id(candidate.slot_id, identity, trigger.node_id, trigger.claim),
+            node_id=trigger.node_id,
+            type=trigger.type,
+            name=trigger.name,
+            identity=trigger.identity,
+            cardinality=trigger.cardinality,
+            claim=trigger.claim,
+        )
+        for trigger in candidate.executable.triggers
+    )
+    return PublicationStaged(
+        publication_id=identity,
+        definition_version=candidate.executable.version,
+        artifact_id=candidate.executable.artifact_id,
+        bindings=bindings,
+        required_projections=projection_kinds,
+        deadline_ms=now_ms + prepare_ms,
+        at_ms=now_ms,
+    )
+
+
+class _Story:
+    """The commit that a decision is writing: changes and intents in order."""
+
+    def __init__(self) -> None:
+        self._changes: list[Change] = []
+        self._intents: list[Intent] = []
+
+    def change(self, stream: str, event: object) -> None:
+        """An event of an aggregate."""
+        self._changes.append(Change(stream, event))
+
+    def about(self, publication: Publication, event: PublicationEvent) -> Publication:
+        """An event of a publication; gives the publication after it."""
+        self.change(f"publication:{event.publication_id}", event)
+        return evolve(publication, event)
+
+    def intend(self, intent: Intent) -> None:
+        """A message that the commit promises."""
+        self._intents.append(intent)
+
+    def answered(self, publication: Publication) -> "_Story":
+        """The answer that a publication has from now on."""
+        if reply := answer(publication):
+            self.intend(Intent("replies", publication.command_id, reply))
+        return self
+
+    def lose(self, publication: Publication, found_revision: int, now_ms: int) -> "_Story":
+        """A publication whose slot has moved on."""
+        superseded = PublicationSuperseded(
+            publication_id=publication.publication_id,
+            expected_revision=publication.expected_revision,
+            found_revision=found_revision,
+            at_ms=now_ms,
+        )
+        return self.answered(self.about(publication, superseded))
+
+    def fail(self, publication: Publication, reason: str, now_ms: int) -> "_Story":
+        """A publication that never becomes the authority."""
+        failed = PublicationFailed(publication_id=publication.publication_id, reason=reason, at_ms=now_ms)
+        return self.answered(self.about(publication, failed))
+
+    def told(self) -> Decision:
+        """The decision."""
+        return Decision(tuple(self._changes), tuple(self._intents))

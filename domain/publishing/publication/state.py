@@ -1,0 +1,109 @@
+"""State of a publication, folded from its facts."""
+
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from interlock.domain.publishing.publication.events import (
+    Binding,
+    ProjectionPrepared,
+    PublicationActivated,
+    PublicationEvent,
+    PublicationFailed,
+    PublicationRequested,
+    PublicationRetired,
+    PublicationServed,
+    PublicationStaged,
+    PublicationSuperseded,
+    RoutingShardReached,
+)
+
+Status = Literal["requested", "pending-projection", "active", "retired", "failed", "superseded"]
+"""requested: policy and slot are resolved · pending-projection: views are asked to prepare · active: its slot selects
+it · retired: another one replaced it · failed, superseded: it never became the authority."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """One decision to let an executable start work. Fields of later steps are empty before them."""
+
+    publication_id: str = ""
+    command_id: str = ""
+    shell: str = ""
+    definition_id: str = ""
+    slot_id: str = ""
+    slot_name: str = ""
+    expected_revision: int = 0
+    status: Status = "requested"
+    definition_version: str = ""
+    artifact_id: str = ""
+    bindings: tuple[Binding, ...] = ()
+    required_projections: frozenset[str] = frozenset()
+    prepared: frozenset[str] = frozenset()
+    """The views that hold its rows, invisible."""
+    deadline_ms: int = 0
+    revision: int = 0
+    """The slot's revision that selected it; 0 if none did."""
+    position: int = 0
+    """The position of the publishing journal at which it was activated."""
+    routing_shards: int = 0
+    reached: frozenset[int] = frozenset()
+    """The routing shards that decide at its activation or later."""
+    served: bool = False
+    """Whether every routing shard did, so that "active" was answered (PUB-16)."""
+    replaced_by: str = ""
+    replaced_unserved: bool = False
+    """Whether it was replaced before every routing shard had reached it."""
+    reason: str = ""
+    """Why it failed."""
+    found_revision: int = 0
+    """The revision to which it lost, if it was superseded."""
+
+
+INITIAL: Final = Publication()
+
+
+def evolve(state: Publication, event: PublicationEvent) -> Publication:
+    """The publication after the event."""
+    match event:
+        case PublicationRequested():
+            return replace(
+                state,
+                publication_id=event.publication_id,
+                command_id=event.command_id,
+                shell=event.shell,
+                definition_id=event.definition_id,
+                slot_id=event.slot_id,
+                slot_name=event.slot_name,
+                expected_revision=event.expected_revision,
+            )
+        case PublicationStaged():
+            return replace(
+                state,
+                status="pending-projection",
+                definition_version=event.definition_version,
+                artifact_id=event.artifact_id,
+                bindings=event.bindings,
+                required_projections=frozenset(event.required_projections),
+                deadline_ms=event.deadline_ms,
+            )
+        case ProjectionPrepared():
+            return replace(state, prepared=state.prepared | {event.kind})
+        case PublicationActivated():
+            return replace(
+                state,
+                status="active",
+                revision=event.revision,
+                position=event.position,
+                routing_shards=event.routing_shards,
+            )
+        case RoutingShardReached():
+            return replace(state, reached=state.reached | {event.partition})
+        case PublicationServed():
+            return replace(state, served=True)
+        case PublicationRetired():
+            unserved = not state.served
+            return replace(state, status="retired", replaced_by=event.replaced_by, replaced_unserved=unserved)
+        case PublicationFailed():
+            return replace(state, status="failed", reason=event.reason)
+        case PublicationSuperseded():
+            return replace(state, status="superseded", found_revision=event.found_revision)

@@ -1,0 +1,69 @@
+"""Everything that a publishing shard decides on: the aggregates of all shells that belong to it.
+
+It is folded in place from the shard's journal, one writer at a time; whoever loses the shard drops it and folds anew.
+`apply` only assigns: history can't be argued with.
+"""
+
+from dataclasses import dataclass, field
+
+from interlock.domain.publishing.claims import state as claims_state
+from interlock.domain.publishing.claims.events import ClaimsChanged
+from interlock.domain.publishing.claims.state import Ledger
+from interlock.domain.publishing.executable.events import ExecutableSaved
+from interlock.domain.publishing.publication import state as publication_state
+from interlock.domain.publishing.publication.events import PublicationEvent
+from interlock.domain.publishing.publication.state import Publication
+from interlock.domain.publishing.slot import state as slot_state
+from interlock.domain.publishing.slot.events import SlotActivated
+from interlock.domain.publishing.slot.state import Slot
+
+
+@dataclass(slots=True)
+class PublishingShard:
+    """The aggregates of one shard, found by id."""
+
+    slots: dict[str, Slot] = field(default_factory=dict[str, Slot])
+    publications: dict[str, Publication] = field(default_factory=dict[str, Publication])
+    ledgers: dict[str, Ledger] = field(default_factory=dict[str, Ledger])
+    """Shell → its ledger."""
+    executables: set[str] = field(default_factory=set[str])
+    """The artifacts whose content is in this shard's journal."""
+    pending: dict[str, int] = field(default_factory=dict[str, int])
+    """The candidates that wait for projections → their deadline."""
+
+    def apply(self, stream: str, event: object) -> None:
+        """Takes an event of one of the shard's aggregates."""
+        match event:
+            case SlotActivated():
+                slot = self.slots.get(event.slot_id, slot_state.INITIAL)
+                self.slots[event.slot_id] = slot_state.evolve(slot, event)
+            case ClaimsChanged():
+                ledger = self.ledgers.setdefault(event.shell, claims_state.initial())
+                claims_state.evolve(ledger, event)
+            case ExecutableSaved():
+                self.executables.add(event.artifact_id)
+            case _ if isinstance(event, PublicationEvent):
+                self._apply_publication(stream, event)
+            case _:
+                raise TypeError(f"expected an event of publishing in {stream}, found {type(event).__name__}")
+
+    def _apply_publication(self, stream: str, event: PublicationEvent) -> None:
+        before = self.publications.get(event.publication_id, publication_state.INITIAL)
+        after = publication_state.evolve(before, event)
+        if after.publication_id != event.publication_id:
+            raise ValueError(
+                f"expected the request of {event.publication_id} as the first event of {stream}, found {event}"
+            )
+        self.publications[event.publication_id] = after
+        if after.status == "pending-projection":
+            self.pending[event.publication_id] = after.deadline_ms
+        else:
+            self.pending.pop(event.publication_id, None)
+
+    def slot(self, slot_id: str) -> Slot:
+        """A slot; one of revision 0 if nothing was ever activated in it."""
+        return self.slots.get(slot_id, slot_state.INITIAL)
+
+    def ledger(self, shell: str) -> Ledger:
+        """The ledger of a shell; an empty one, not kept, if it has none."""
+        return self.ledgers.get(shell) or claims_state.initial()

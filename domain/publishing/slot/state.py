@@ -1,0 +1,35 @@
+"""State of a slot, folded from its facts."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from interlock.domain.publishing.slot.events import SlotEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """Who has authority in it."""
+
+    slot_id: str = ""
+    shell: str = ""
+    definition_id: str = ""
+    name: str = ""
+    publication_id: str = ""
+    """The publication that it selects; "" if none."""
+    revision: int = 0
+    """Raised by one with each activation (PUB-11); 0 before the first."""
+
+
+INITIAL: Final = Slot()
+
+
+def evolve(state: Slot, event: SlotEvent) -> Slot:
+    """The slot after the event."""
+    return Slot(
+        slot_id=event.slot_id,
+        shell=event.shell,
+        definition_id=event.definition_id,
+        name=event.name,
+        publication_id=event.publication_id,
+        revision=event.revision,
+    )
