@@ -1,0 +1,94 @@
+"""Where a view's copies lie, which of them serves, and who may write them.
+
+    <view>.lock                held by the process that projects
+    <view>.sqlite              a link to the copy that serves
+    <view>.<generation>.sqlite a copy; one with a higher generation than the serving one is being filled
+
+Copies are never renamed: SQLite finds a write-ahead log by the name of its file, so a file that takes the place of
+another could meet the other's log. Instead the link moves to the new copy in one step; generations are used once.
+"""
+
+import fcntl
+import os
+import re
+from pathlib import Path
+
+
+class ViewHeld(Exception):
+    """Another process (or another object of this one) projects the view."""
+
+
+class ViewFiles:
+    """The files of one view in a directory."""
+
+    def __init__(self, directory: Path, view: str) -> None:
+        self.directory = directory
+        self.link = directory / f"{view}.sqlite"
+        """The file that serves, for `sqlite3` and whoever else looks."""
+        self._view = view
+        self._lock: int | None = None
+
+    def hold(self) -> None:
+        """Takes the right to write. Raises `ViewHeld`."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        path = self.directory / f"{self._view}.lock"
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            holder = os.read(descriptor, 100).decode(errors="replace").strip() or "unknown"
+            os.close(descriptor)
+            raise ViewHeld(
+                f"expected to hold the view {self._view!r}, found {path} locked by process {holder}; "
+                "stop that one, or give this one another data directory"
+            ) from error
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.truncate(descriptor, 0)
+        os.write(descriptor, b"%d\n" % os.getpid())
+        self._lock = descriptor
+
+    def let_go(self) -> None:
+        """Gives the right to write back."""
+        descriptor, self._lock = self._lock, None
+        if descriptor is not None:
+            os.close(descriptor)
+
+    def serving(self) -> int | None:
+        """The generation that serves; None before there is one."""
+        try:
+            return self._generation(os.readlink(self.link))
+        except FileNotFoundError:
+            return None
+
+    def generations(self) -> list[int]:
+        """The generations that there are files of, in order."""
+        found = (self._generation(path.name) for path in self.directory.glob(f"{self._view}.*.sqlite"))
+        return sorted(generation for generation in found if generation is not None)
+
+    def path(self, generation: int) -> Path:
+        """The file of a generation."""
+        return self.directory / f"{self._view}.{generation}.sqlite"
+
+    def serve(self, generation: int) -> None:
+        """Makes this generation the one that serves, in one step."""
+        temporary = self.directory / f"{self._view}.link"
+        temporary.unlink(missing_ok=True)
+        temporary.symlink_to(self.path(generation).name)
+        temporary.replace(self.link)
+        directory = os.open(self.directory, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+    def remove(self, generation: int) -> None:
+        """Deletes a copy. Who still has it open keeps reading it until he looks at the link again."""
+        path = self.path(generation)
+        for each in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+            each.unlink(missing_ok=True)
+
+    def _generation(self, name: str) -> int | None:
+        found = re.fullmatch(rf"{re.escape(self._view)}\.([0-9]+)\.sqlite", name)
+        return None if found is None else int(found[1])

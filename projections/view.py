@@ -1,0 +1,69 @@
+"""What a view is: the journals that it is folded from, its tables, and its fold.
+
+A fold is pure: an event and the rows so far give changed rows, whoever asks and however often (PRJ-07). It raises for
+an event that it doesn't know, so that a view never goes on with a hole in it; what a view doesn't need it names.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from interlock.log.frame import Append
+from interlock.log.port import Shard
+from interlock.projections.recorded import Codec, Recorded, UnreadableEvent, decode_append
+from interlock.projections.rows import Rows, Table
+
+FoldAppend = Callable[[Shard, Append, Codec, Rows], None]
+"""Folds one append of a journal as a whole."""
+
+
+class CannotFold(Exception):
+    """An event can't be folded; the view stays behind the append before it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """One view; its name is also that of its file."""
+
+    name: str
+    contexts: tuple[str, ...]
+    """The contexts whose journals it needs."""
+    tables: tuple[Table[Any], ...]
+    fold: FoldAppend
+    version: int
+    """Raised with every change of the fold after which the same events give other rows; then the rows are made anew."""
+
+    @property
+    def fingerprint(self) -> str:
+        """What stored rows have to be made by, to be gone on with."""
+        described = [
+            f"{table.name}({', '.join(f'{name} {kind}' for name, kind in table.columns.items())}; "
+            f"key {', '.join(table.key)}; indexes {table.indexes})"
+            for table in self.tables
+        ]
+        return f"{self.name} {self.version}: {' '.join(described)}"
+
+
+def each_event(fold: Callable[[Recorded, Rows], None]) -> FoldAppend:
+    """Folds an append event by event."""
+
+    def fold_append(shard: Shard, append: Append, codec: Codec, rows: Rows) -> None:
+        try:
+            events = decode_append(append, codec)
+        except UnreadableEvent as error:
+            raise CannotFold(f"{shard}: {error}") from error
+        for recorded in events:
+            try:
+                fold(recorded, rows)
+            except Exception as error:
+                raise CannotFold(
+                    f"expected to fold {recorded.type} of {recorded.stream!r} at revision {recorded.revision} "
+                    f"(append {recorded.number} of {shard}), found {error!r}"
+                ) from error
+
+    return fold_append
+
+
+def unknown(recorded: Recorded) -> Exception:
+    """What a fold raises for an event that it doesn't know."""
+    return TypeError(f"no fold for {type(recorded.event).__name__}; run a release that knows it")
