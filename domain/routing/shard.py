@@ -1,0 +1,233 @@
+"""The state of a routing shard: what its events say, in the shape that decisions look things up in.
+
+Always true: it is a function of the events in their order and of `horizon_ms`. `apply` only assigns, and nothing else
+changes it, so a replayed shard equals the live one, forgetting included. Every look-up takes constant time, or the
+logarithm of what shares its key.
+
+What is older than the dedup horizon is forgotten by the shard's own clock, which is the latest instant that an event
+of a stimulus, a wait or a dead letter names; never by a process's clock, since then a replay would forget otherwise
+than the live shard did. That also is the right time after an outage: a backlog moves the clock only as it is worked
+off, so what is repeated within it is still known. A shard to which nothing comes forgets nothing, and needs no more
+memory either. Stimuli are forgotten `horizon_ms` after they were routed, or ended being kept; dead letters after they
+were recorded; waits after they ended. A wait that waits and a stimulus that is kept are never forgotten.
+
+What would surprise: the payload of a stimulus is kept as long as the stimulus is known, because a wait that was
+committed before it arrived may register much later, and meets it all the same (STM-05).
+"""
+
+import heapq
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Final
+
+from interlock.domain.routing.dead_letter.events import StimulusRejected
+from interlock.domain.routing.stimulus.events import (
+    StimulusExpired,
+    StimulusMatched,
+    StimulusReturned,
+    StimulusRouted,
+)
+from interlock.domain.routing.stimulus.state import KnownStimulus, MeetingKey, OpenStimuli, WaitKey, met_by
+from interlock.domain.routing.wait.events import WaitRegistered, WaitTaken, WaitWithdrawn
+from interlock.domain.routing.wait.state import KnownWait
+
+DEDUP_HORIZON_MS: Final = 86_400_000
+"""A day: longer than clients retry, and than a shard usually stands still. A setting may say otherwise."""
+FORGOTTEN_MAX: Final = 64
+"""Things forgotten per event at most, so that no event takes long; each event adds far fewer."""
+
+
+@dataclass(slots=True)
+class RoutingShard:
+    """Stimuli, waits and dead letters of one shard."""
+
+    horizon_ms: int = DEDUP_HORIZON_MS
+    clock_ms: int = 0
+    """The latest instant that an event named."""
+    routed: int = 0
+    """Stimuli routed so far, the forgotten ones included."""
+    stimuli: dict[str, KnownStimulus] = field(default_factory=dict[str, KnownStimulus])
+    waits: dict[WaitKey, KnownWait] = field(default_factory=dict[WaitKey, KnownWait])
+    """Those that wait, and those that ended within the horizon."""
+    dead_letters: set[str] = field(default_factory=set[str])
+    waiting: dict[MeetingKey, dict[WaitKey, KnownWait]] = field(
+        default_factory=dict[MeetingKey, dict[WaitKey, KnownWait]]
+    )
+    """Those that wait, in the order of their registration."""
+    untimed: dict[MeetingKey, OpenStimuli] = field(default_factory=dict[MeetingKey, OpenStimuli])
+    """Stimuli without a time to live that may meet waits, which register late."""
+    timed: dict[MeetingKey, OpenStimuli] = field(default_factory=dict[MeetingKey, OpenStimuli])
+    """Those with one. They are apart because they reach further, and would hide that all others don't."""
+    expiries: list[tuple[int, int, str]] = field(default_factory=list[tuple[int, int, str]])
+    """A heap of (kept until, number, id) with some that are no longer kept, but never at its top."""
+    _old_stimuli: deque[KnownStimulus] = field(default_factory=deque[KnownStimulus])
+    _old_waits: deque[KnownWait] = field(default_factory=deque[KnownWait])
+    _old_dead_letters: deque[tuple[int, str]] = field(default_factory=deque[tuple[int, str]])
+
+    def apply(self, stream: str, event: object) -> None:
+        """Takes one event over. Raises `TypeError` for one that is none of routing."""
+        match event:
+            case StimulusRouted():
+                self._routed(event)
+            case WaitRegistered():
+                self._registered(event)
+            case WaitTaken():
+                self._ended((event.execution_id, event.bookmark_id), event.stimulus_id)
+            case WaitWithdrawn():
+                self._ended((event.execution_id, event.bookmark_id), "")
+            case StimulusMatched():
+                self._matched(event)
+            case StimulusReturned():
+                self._returned(event)
+            case StimulusExpired():
+                self._expired(event)
+            case StimulusRejected():
+                self._rejected(event)
+            case _:
+                raise TypeError(f"expected an event of routing in {stream}, found {type(event).__name__}")
+
+    def is_kept(self, number: int, stimulus_id: str) -> bool:
+        """Whether an entry of `expiries` stands for a stimulus that is still kept."""
+        stimulus = self.stimuli.get(stimulus_id)
+        return stimulus is not None and stimulus.kept and stimulus.number == number
+
+    # ---- stimuli --------------------------------------------------------------------------------------------------
+
+    def _routed(self, event: StimulusRouted) -> None:
+        self._tick(event.arrived_at_ms)
+        known = self.stimuli.get(event.stimulus_id)
+        if known is not None:
+            self._forget_stimulus(known)
+        self.routed += 1
+        one = event.deliver == "one"
+        first = (event.resumes[0].execution_id, event.resumes[0].bookmark_id) if one and event.resumes else None
+        stimulus = KnownStimulus(
+            stimulus_id=event.stimulus_id,
+            key=(event.shell, event.identity, event.correlation),
+            number=self.routed,
+            arrived_at_ms=event.arrived_at_ms,
+            kept_until_ms=event.kept_until_ms,
+            one=one,
+            data=event.data,
+            met=met_by(event),
+            taker=first,
+            kept=False,
+            since_ms=self.clock_ms,
+            reach_ms=0,
+        )
+        self.stimuli[event.stimulus_id] = stimulus
+        if first is None:
+            self._open(stimulus)
+        if not stimulus.kept:
+            self._old_stimuli.append(stimulus)
+
+    def _matched(self, event: StimulusMatched) -> None:
+        stimulus = self.stimuli.get(event.stimulus_id)
+        if stimulus is None:
+            return
+        stimulus.meet(event.execution_id)
+        if stimulus.one and stimulus.open:
+            self._close(stimulus)
+            stimulus.taker = (event.execution_id, event.bookmark_id)
+            self._end_keeping(stimulus)
+
+    def _returned(self, event: StimulusReturned) -> None:
+        wait_key = (event.execution_id, event.bookmark_id)
+        wait = self.waits.get(wait_key)
+        if wait is not None:
+            wait.taken_by = ""
+        stimulus = self.stimuli.get(event.stimulus_id)
+        if stimulus is not None and stimulus.taker == wait_key:
+            stimulus.taker = None
+            self._open(stimulus)
+
+    def _expired(self, event: StimulusExpired) -> None:
+        stimulus = self.stimuli.get(event.stimulus_id)
+        if stimulus is not None:
+            self._end_keeping(stimulus)
+
+    def _open(self, stimulus: KnownStimulus) -> None:
+        by_key = self.untimed if stimulus.kept_until_ms is None else self.timed
+        stimuli = by_key.get(stimulus.key)
+        if stimuli is None:
+            stimuli = by_key[stimulus.key] = OpenStimuli()
+        stimuli.add(stimulus)
+        if stimulus.kept_until_ms is not None:
+            stimulus.kept = True
+            heapq.heappush(self.expiries, (stimulus.kept_until_ms, stimulus.number, stimulus.stimulus_id))
+
+    def _close(self, stimulus: KnownStimulus) -> None:
+        by_key = self.untimed if stimulus.kept_until_ms is None else self.timed
+        stimuli = by_key[stimulus.key]
+        stimuli.remove(stimulus)
+        if not stimuli:
+            del by_key[stimulus.key]
+
+    def _end_keeping(self, stimulus: KnownStimulus) -> None:
+        if not stimulus.kept:
+            return
+        stimulus.kept = False
+        stimulus.since_ms = self.clock_ms
+        self._old_stimuli.append(stimulus)
+        self._clean_expiries()
+
+    def _clean_expiries(self) -> None:
+        expiries = self.expiries
+        while expiries and not self.is_kept(expiries[0][1], expiries[0][2]):
+            heapq.heappop(expiries)
+
+    # ---- waits and dead letters -----------------------------------------------------------------------------------
+
+    def _registered(self, event: WaitRegistered) -> None:
+        self._tick(event.committed_at_ms)
+        wait = KnownWait(
+            key=(event.shell, event.identity, event.correlation),
+            wait=(event.execution_id, event.bookmark_id),
+            committed_at_ms=event.committed_at_ms,
+            started_by=event.started_by,
+        )
+        self.waits[wait.wait] = wait
+        self.waiting.setdefault(wait.key, {})[wait.wait] = wait
+
+    def _ended(self, wait_key: WaitKey, taken_by: str) -> None:
+        wait = self.waits.get(wait_key)
+        if wait is None or not wait.waiting:
+            return
+        wait.waiting = False
+        wait.taken_by = taken_by
+        wait.ended_ms = self.clock_ms
+        waiting = self.waiting[wait.key]
+        del waiting[wait_key]
+        if not waiting:
+            del self.waiting[wait.key]
+        self._old_waits.append(wait)
+
+    def _rejected(self, event: StimulusRejected) -> None:
+        self._tick(event.rejected_at_ms)
+        if event.dead_letter_id not in self.dead_letters:
+            self.dead_letters.add(event.dead_letter_id)
+            self._old_dead_letters.append((self.clock_ms, event.dead_letter_id))
+
+    # ---- forgetting -----------------------------------------------------------------------------------------------
+
+    def _tick(self, at_ms: int) -> None:
+        self.clock_ms = max(self.clock_ms, at_ms)
+        before_ms = self.clock_ms - self.horizon_ms
+        for _ in range(FORGOTTEN_MAX):
+            if self._old_stimuli and self._old_stimuli[0].since_ms < before_ms:
+                stimulus = self._old_stimuli.popleft()
+                # One that is kept again, after a decline, comes into the queue again when that ends.
+                if not stimulus.kept and self.stimuli.get(stimulus.stimulus_id) is stimulus:
+                    self._forget_stimulus(stimulus)
+            elif self._old_waits and self._old_waits[0].ended_ms < before_ms:
+                self.waits.pop(self._old_waits.popleft().wait, None)
+            elif self._old_dead_letters and self._old_dead_letters[0][0] < before_ms:
+                self.dead_letters.discard(self._old_dead_letters.popleft()[1])
+            else:
+                return
+
+    def _forget_stimulus(self, stimulus: KnownStimulus) -> None:
+        if stimulus.open:
+            self._close(stimulus)
+        del self.stimuli[stimulus.stimulus_id]
+        self._clean_expiries()
