@@ -35,6 +35,7 @@ from interlock.log.port import (
 from interlock.log.sqlite_admin import create_topics, delete_topic, find_faults, topic_uuid, trim_shard
 from interlock.log.sqlite_codec import encode
 from interlock.log.sqlite_file import open_log
+from interlock.log.sqlite_lease import LEASE_S, LeaseKeeper, SqliteAssignment
 from interlock.log.sqlite_read import Found, Reads
 from interlock.log.sqlite_tail import Tail
 from interlock.log.sqlite_writer import Landed, Send, Writer
@@ -58,7 +59,8 @@ _T = TypeVar("_T")
 class SqliteLog:
     """A log in the file `path`, made if missing; implements `Log` and `LogAdmin`.
 
-    `now_ms` is the log's clock, in milliseconds since 1970. Raises `WrongFile` where the file is something else or of
+    `now_ms` is the log's clock, in milliseconds since 1970; `lease_s` is how long, in seconds, a process that gives no
+    sign keeps its partitions. Raises `WrongFile` where the file is something else or of
     a newer format, `Unavailable` where it can't be opened.
     """
 
@@ -68,6 +70,7 @@ class SqliteLog:
         *,
         batch_bytes_max: int = BATCH_BYTES_MAX,
         send_s: float = SEND_S,
+        lease_s: float = LEASE_S,
         now_ms: Callable[[], int] | None = None,
     ) -> None:
         self.path = Path(path)
@@ -84,6 +87,8 @@ class SqliteLog:
         self._tails: dict[Shard, Tail] = {}
         self._sending: dict[asyncio.Future[int], Shard] = {}
         self._sending_bytes = 0
+        self._lease_s = lease_s
+        self._keeper: LeaseKeeper | None = None
         self._writer: Writer | None = None
         self._reads = Reads(self.path)
         self._reading = ThreadPoolExecutor(max_workers=1, thread_name_prefix="interlock-log-reader")
@@ -157,6 +162,8 @@ class SqliteLog:
         """Ends what is under way as `Doubt` and waiting readers as `Unavailable`, and closes the file."""
         if self._closed:
             return
+        if self._keeper is not None:
+            await self._keeper.close()
         self._closed = True
         for answer, shard in list(self._sending.items()):
             if not answer.done():
@@ -216,6 +223,13 @@ class SqliteLog:
                 now_ms=self._now_ms,
             )
         return self._writer
+
+    async def join(self, topic: str) -> SqliteAssignment:
+        """Takes part in sharing the partitions of `topic` with other processes; raises `NoSuchShard`, `Unavailable`."""
+        self.check_open()
+        if self._keeper is None:
+            self._keeper = LeaseKeeper(self.writer, self.ask_file, lease_s=self._lease_s)
+        return await self._keeper.join(topic)
 
     async def ask_file(self, question: Callable[[Reads], _T]) -> _T:
         """Puts a question to the file, on the thread for reading; raises `Unavailable`."""
