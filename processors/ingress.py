@@ -9,11 +9,11 @@ What can't be read is forwarded too, so that the dead letter has a home.
 import asyncio
 import logging
 from collections import defaultdict
+from collections.abc import Sequence
 
 from interlock.domain.messages import Origin, RouteStimulus
-from interlock.domain.routing.intake import read_stimulus
-from interlock.domain.sharding import routing_key
-from interlock.log.port import Log, LogError, Record, Shard, StimulusSource, Stored, batch_bytes
+from interlock.domain.routing.intake import read_stimulus, shard_key
+from interlock.log.port import GroupSource, Log, LogError, Record, Shard, Stored, batch_bytes
 from interlock.processors.mail import Cause, sourced_record
 from interlock.processors.ports import Bounds, Codec, Topics
 
@@ -26,7 +26,7 @@ class Ingress:
     def __init__(
         self,
         *,
-        source: StimulusSource,
+        source: GroupSource,
         topic_id: str,
         wire: Log,
         codec: Codec,
@@ -50,27 +50,28 @@ class Ingress:
         """Ends only by cancellation, or where a record can't be sent for a reason that waiting doesn't mend."""
         while True:
             try:
-                records = await self._source.poll(self._bounds.read_wait_s)
+                polled = await self._source.poll(self._bounds.read_wait_s)
             except LogError as error:
                 log.warning("the ingress waits: %s", error)
                 await asyncio.sleep(self._bounds.read_wait_s)
                 continue
-            if not records:
+            if not polled:
                 continue
-            await self._forward(records)
-            reached = {shard: stored.offset + 1 for shard, stored in records}
+            await self._forward(polled)
+            reached = {shard: records[-1].offset + 1 for shard, records in polled}
             try:
                 await self._source.commit(reached)
             except LogError as error:
                 # They are sent again by whoever reads on from the older offsets, and dropped by number.
                 log.warning("the ingress could not commit its offsets: %s", error)
-            self.stimuli += len(records)
+            self.stimuli += sum(len(records) for _, records in polled)
 
-    async def _forward(self, records: "list[tuple[Shard, Stored]]") -> None:
+    async def _forward(self, polled: Sequence[tuple[Shard, Sequence[Stored]]]) -> None:
         batches: dict[Shard, list[Record]] = defaultdict(list)
-        for shard, stored in records:
-            destination, record = self._readdress(shard, stored)
-            batches[destination].append(record)
+        for shard, records in polled:
+            for stored in records:
+                destination, record = self._readdress(shard, stored)
+                batches[destination].append(record)
         await asyncio.gather(*(self._send(shard, batch) for shard, batch in batches.items()))
 
     def _readdress(self, shard: Shard, stored: Stored) -> tuple[Shard, Record]:
@@ -80,12 +81,8 @@ class Ingress:
         message = read_stimulus(
             stored.value, origin=origin, arrived_at_ms=stored.time_ms, shell=self._shell, bytes_max=self._bytes_max
         )
-        if isinstance(message, RouteStimulus):
-            key = routing_key(message.shell, message.identity, message.correlation)
-            story = message.stimulus_id
-        else:
-            key = message.dead_letter_id
-            story = message.dead_letter_id
+        key = shard_key(message)
+        story = message.stimulus_id if isinstance(message, RouteStimulus) else message.dead_letter_id
         cause = Cause(f"{shard}@{stored.offset}", story, "")
         source = f"{shard}@{self._topic_id}"
         record = sourced_record(self._codec, key, message, source, stored.offset + 1, cause)

@@ -49,6 +49,10 @@ class Handler(Protocol):
         """Decides what one of its own tasks reports."""
         ...
 
+    def cause(self, item: object | None) -> Cause:
+        """Why a report is decided, or, for None, what is due."""
+        ...
+
     def due(self, unit: Unit) -> Decided:
         """Decides what is due at `unit.now_ms`; NOTHING once nothing is."""
         ...
@@ -266,13 +270,12 @@ class Ownership:
 
     def _decide(self, items: list[Item], unit: Unit) -> tuple[int, int]:
         """Decides items in order as far as the unit goes; how many, and the publishing position that the next wants."""
-        nobody = Cause("", f"{self._context}/{self._partition}", "")
         due_ms = self._handler.next_due_ms()
         while due_ms is not None and due_ms <= unit.now_ms:
             decided = self._handler.due(unit)
             if decided is NOTHING:
                 break
-            if not self._take(partial(_same, decided), None, nobody, unit):
+            if not self._take(partial(_same, decided), None, self._handler.cause(None), unit):
                 return 0, 0
             due_ms = self._handler.next_due_ms()
         for used, item in enumerate(items):
@@ -280,7 +283,8 @@ class Ownership:
                 return used, 0
             if isinstance(item, Local):
                 local = item.item
-                if not self._take(partial(self._handler.local, local, unit), local, nobody, unit):
+                cause = self._handler.cause(local)
+                if not self._take(partial(self._handler.local, local, unit), local, cause, unit):
                     return used, 0
                 continue
             try:

@@ -28,6 +28,8 @@ class AuthorityReplica:
         self._codec = codec
         self._wait_s = wait_s
         self._position = 0
+        self.warm = False
+        """Whether it has folded everything that was there when it began."""
         self._moved = asyncio.Event()
 
     @property
@@ -44,10 +46,14 @@ class AuthorityReplica:
     async def run(self) -> None:
         """Follows for ever; ends only by cancellation, or loudly where the journal can't be folded."""
         reader = JournalReader(self._log, self._journal)
+        goal: int | None = None
         try:
             while True:
                 try:
-                    appends = await reader.read(self._wait_s)
+                    if goal is None:
+                        goal = (await self._log.end(self._journal)).end
+                    self.warm = self.warm or reader.next_offset >= goal
+                    appends = await reader.read(0.0 if not self.warm else self._wait_s)
                 except Unavailable as error:
                     log.warning("the replica of %s waits: %s", self._journal, error)
                     await asyncio.sleep(self._wait_s)

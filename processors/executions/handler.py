@@ -121,7 +121,17 @@ class ExecutionsHandler:
                 decided = decide.abandon(state, unit.now_ms)
             case _:
                 raise TypeError(f"expected a report of an activity, found {item!r}")
-        return self._gather(item.execution_id, decided, self._cause(item.execution_id), unit)
+        return self._gather(item.execution_id, decided, self.cause(item), unit)
+
+    def cause(self, item: object | None) -> Cause:
+        """The run itself; what it does belongs to the story of the stimulus that started it."""
+        match item:
+            case Finished(execution_id=execution_id):
+                return self._cause(f"activity:{item.finished.node_id}:{item.finished.attempt}", execution_id)
+            case Unserved(execution_id=execution_id) | Abandoned(execution_id=execution_id):
+                return self._cause("host", execution_id)
+            case _:
+                return self._cause("due", self._due)
 
     def due(self, unit: Unit) -> Decided:
         """Decides the first run whose timer or wait is over."""
@@ -130,7 +140,7 @@ class ExecutionsHandler:
             return NOTHING
         execution_id = state.started.execution_id
         decided = decide.due(state, self._pinned(state), unit.now_ms)
-        gathered = self._gather(execution_id, decided, self._cause(execution_id), unit)
+        gathered = self._gather(execution_id, decided, self.cause(None), unit)
         # The loop asks until there is NOTHING; what coalescing keeps is as good as decided, so that it asks again.
         return Decision() if gathered is NOTHING and decided is not NOTHING else gathered
 
@@ -186,7 +196,7 @@ class ExecutionsHandler:
                     self._leave(reports[index:])
                     break
                 decided = self._finished(item, unit)
-                self._gather(item.execution_id, decided, self._cause(item.execution_id), unit)
+                self._gather(item.execution_id, decided, self.cause(item), unit)
         self._coalescing.flush(unit)
 
     def committed(self, mailbox: Mailbox) -> None:
@@ -286,9 +296,9 @@ class ExecutionsHandler:
             )
         return executable
 
-    def _cause(self, execution_id: str) -> Cause:
-        state = self._running(execution_id)
-        return Cause(f"execution:{execution_id}", "" if state is None else state.started.stimulus_id, "")
+    def _cause(self, causation: str, execution_id: str | None) -> Cause:
+        state = None if execution_id is None else self._running(execution_id)
+        return Cause(causation, "" if state is None else state.started.stimulus_id, "")
 
 
 def _unknown_artifact(message: StartExecution, received: Received, now_ms: int) -> Decided:

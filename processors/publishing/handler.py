@@ -7,7 +7,7 @@ from interlock.domain.messages import ProjectionAnswered, Publish, RoutingReache
 from interlock.domain.publishing.decide import decide, due, next_due_ms
 from interlock.domain.publishing.shard import PublishingShard
 from interlock.domain.refusal import Refusal
-from interlock.processors.mail import Received
+from interlock.processors.mail import Cause, Received
 from interlock.processors.mailbox import Mailbox
 from interlock.processors.unit import Unit
 
@@ -54,6 +54,10 @@ class PublishingHandler:
     def local(self, item: object, unit: Unit) -> Decided:
         """It has no tasks of its own."""
         raise TypeError(f"expected no report, found {item!r}")
+
+    def cause(self, item: object | None) -> Cause:
+        """Only time makes it decide by itself."""
+        return Cause("due", "", "")
 
     def due(self, unit: Unit) -> Decided:
         """Candidates past their deadline fail."""

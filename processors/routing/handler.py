@@ -1,8 +1,5 @@
 """Routing: each message asks the deciders; repetitions are recognised by stimulus, wait and dead letter."""
 
-from interlock.domain.routing.decide import decide, due, next_due_ms
-from interlock.domain.routing.shard import RoutingShard
-
 from interlock.domain.decider import NOTHING, Decided
 from interlock.domain.messages import (
     DecideAt,
@@ -12,9 +9,11 @@ from interlock.domain.messages import (
     RouteStimulus,
     WithdrawWait,
 )
+from interlock.domain.routing.decide import decide, due, next_due_ms
 from interlock.domain.routing.lookup import BindingLookup
+from interlock.domain.routing.shard import RoutingShard
 from interlock.domain.sharding import digest
-from interlock.processors.mail import Received
+from interlock.processors.mail import Cause, Received
 from interlock.processors.mailbox import Mailbox
 from interlock.processors.unit import Unit
 
@@ -55,6 +54,10 @@ class RoutingHandler:
     def local(self, item: object, unit: Unit) -> Decided:
         """It has no tasks of its own."""
         raise TypeError(f"expected no report, found {item!r}")
+
+    def cause(self, item: object | None) -> Cause:
+        """Only time makes it decide by itself."""
+        return Cause("due", "", "")
 
     def due(self, unit: Unit) -> Decided:
         """Stimuli whose time to live has passed expire."""

@@ -1,0 +1,126 @@
+"""The one place where everything is put together: adapters are named here and nowhere else.
+
+sqlite:///path      one file, shared by the processes of one machine
+kafka://host:port   Apache Kafka
+memory:             this process alone, gone with it
+"""
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from interlock.log.group import MemoryPositions, ReadingGroup
+from interlock.log.kafka import KafkaLog
+from interlock.log.kafka_settings import KafkaSettings
+from interlock.log.memory import FixedAssignment, MemoryLog
+from interlock.log.sqlite import SqliteLog
+from interlock.processors.executions.invoker import Invoker
+from interlock.processors.ports import Bounds
+from interlock.runtime.backend import Backend
+from interlock.runtime.clock import SystemClock, random_id
+from interlock.runtime.engine import Engine, Parts
+from interlock.runtime.roles import Role
+from interlock.runtime.settings import Settings
+from interlock.schemas.codec import AvroCodec
+
+
+class UnknownLog(ValueError):
+    """The address names no kind of log that there is."""
+
+
+def build(
+    settings: Settings,
+    roles: Sequence[Role],
+    invoker: Invoker,
+    *,
+    backend: Backend | None = None,
+    bounds: Bounds | None = None,
+) -> Engine:
+    """An engine for production; a test hands in a backend. Must be called on the running loop. Raises `UnknownLog`."""
+    parts = Parts(
+        backend=backend or open_backend(settings),
+        codec=AvroCodec(),
+        clock=SystemClock(),
+        ids=random_id,
+        invoker=invoker,
+        chance=random.Random(),
+        bounds=bounds or Bounds(),
+    )
+    return Engine(settings, roles, parts)
+
+
+def open_backend(settings: Settings) -> Backend:
+    """The log at the settings' address. Raises `UnknownLog`, and what the adapter raises where it can't be opened."""
+    url = settings.log_url
+    scheme = urlsplit(url).scheme
+    if scheme == "sqlite":
+        return _sqlite(settings, url)
+    if scheme == "kafka":
+        return _kafka(settings, url)
+    if scheme == "memory":
+        return _memory()
+    raise UnknownLog(
+        f"expected a log at sqlite:///path, kafka://host:port or memory:, found {url!r}; set --log or INTERLOCK_LOG"
+    )
+
+
+def kafka_settings(settings: Settings, url: str) -> KafkaSettings:
+    """What the address says, with what only settings may say (passwords, files)."""
+    given: dict[str, object] = {"session_s": settings.session_timeout_ms / 1000}
+    if "prefix=" not in url:
+        given["prefix"] = settings.prefix
+    if settings.kafka_security_protocol != "PLAINTEXT":
+        given["security_protocol"] = settings.kafka_security_protocol
+    if settings.kafka_username:
+        given |= {
+            "username": settings.kafka_username,
+            "password": settings.kafka_password,
+            "sasl_mechanism": settings.kafka_sasl_mechanism,
+        }
+    files = {
+        "ca_file": settings.kafka_ca_file,
+        "cert_file": settings.kafka_cert_file,
+        "key_file": settings.kafka_key_file,
+    }
+    return KafkaSettings.from_url(url, **given, **{name: path for name, path in files.items() if path is not None})
+
+
+def _sqlite(settings: Settings, url: str) -> Backend:
+    path = Path(url.removeprefix("sqlite:///"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    log = SqliteLog(path)
+    return Backend(
+        log=log,
+        admin=log,
+        assign=log.assignment,
+        stimuli=log.group_source,
+        close=log.close,
+        makes_topics=True,
+    )
+
+
+def _kafka(settings: Settings, url: str) -> Backend:
+    log = KafkaLog(kafka_settings(settings, url))
+    return Backend(
+        log=log,
+        admin=log.admin(),
+        assign=lambda topic, _: log.assignment(topic),
+        stimuli=lambda topic, _: log.group_source(topic),
+        close=log.close,
+        makes_topics=False,
+    )
+
+
+def _memory() -> Backend:
+    log = MemoryLog()
+    return Backend(
+        log=log,
+        admin=log,
+        assign=lambda _, partitions: FixedAssignment(frozenset(range(partitions))),
+        stimuli=lambda topic, partitions: ReadingGroup(
+            log, {topic: FixedAssignment(frozenset(range(partitions)))}, MemoryPositions()
+        ),
+        close=log.close,
+        makes_topics=True,
+    )

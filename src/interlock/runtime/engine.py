@@ -1,0 +1,260 @@
+"""One process of the engine: starts what its roles need, watches it, and ends it in order.
+
+    start: topics there and safe? clock near the log's? ─► views ─► replica ─► shards, ingress, answers
+    stop:  no new work ─► turns and appends finish ─► promises are delivered ─► groups are left ─► the log is closed
+
+The parts are independent tasks. One that fails by an outage goes on by itself; one that fails for good is a fault,
+which `/health/live` tells, and the others go on.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from interlock.log.port import Shard, Unavailable
+from interlock.processors.executions.handler import ExecutionsHandler, ExecutionsOptions
+from interlock.processors.executions.invoker import Invoker
+from interlock.processors.ingress import Ingress
+from interlock.processors.ownership import Handler, Ownership
+from interlock.processors.ports import Bounds, Clock, Codec, Ids, Topics
+from interlock.processors.publishing.handler import PublishingHandler, PublishingOptions
+from interlock.processors.publishing.preparation import Preparation
+from interlock.processors.replica import AuthorityReplica
+from interlock.processors.routing.handler import RoutingHandler
+from interlock.projections.host import ViewHost
+from interlock.projections.view import View
+from interlock.projections.views import VIEWS
+from interlock.runtime.backend import Backend
+from interlock.runtime.gateway import Gateway
+from interlock.runtime.host import ShardHost
+from interlock.runtime.roles import VIEWS_OF_PREPARATION, Role
+from interlock.runtime.settings import Settings
+from interlock.runtime.topics import topic_specs, topics_of
+
+log = logging.getLogger(__name__)
+
+
+class Unfit(Exception):
+    """This process must not start on this log; the message says what is wrong and what to change."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What an engine is made of, beside its settings; production's by `interlock.runtime.compose`, or a test's."""
+
+    backend: Backend
+    codec: Codec
+    clock: Clock
+    ids: Ids
+    invoker: Invoker
+    chance: random.Random
+    bounds: Bounds
+
+
+class Engine:
+    """A process with some roles."""
+
+    def __init__(self, settings: Settings, roles: Sequence[Role], parts: Parts) -> None:
+        self.settings = settings
+        self.roles = tuple(roles)
+        self.topics: Topics = topics_of(settings)
+        self.parts = parts
+        self.hosts: list[ShardHost] = []
+        self.views: dict[str, ViewHost] = {}
+        """The views that this process holds, by name."""
+        self.replica = AuthorityReplica(parts.backend.log, self.topics.journal("publishing", 0), parts.codec)
+        self.gateway = Gateway(parts.backend.log, parts.codec, self.topics)
+        self.ingress: Ingress | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._faults: list[str] = []
+        self._closers: list[Callable[[], Awaitable[None]]] = []
+
+    # ---- life -------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Returns when everything is under way; `waiting` tells when it serves.
+
+        Raises `Unfit`, `ViewHeld`, and what the log raises.
+        """
+        await self._check_log()
+        if "projector" in self.roles:
+            await self._start_views()
+        self._run("replica", self.replica.run())
+        if "publishing" in self.roles:
+            await self._start_shards("publishing", lambda partition: PublishingHandler(self._publishing_options()))
+        if "routing" in self.roles:
+            await self._start_shards("routing", self._routing_handler)
+            await self._start_ingress()
+        if "executions" in self.roles:
+            await self._start_shards("executions", self._executions_handler)
+        if "api" in self.roles:
+            self._run("answers", self.gateway.run())
+
+    async def close(self) -> None:
+        """Ends in order: first what takes new work, then the shards, then the views."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks.clear()
+        for close in reversed(self._closers):
+            await close()
+        for view in self.views.values():
+            await view.close()
+        await self.parts.backend.close()
+
+    # ---- health -----------------------------------------------------------------------------------------------
+
+    def faults(self) -> list[str]:
+        """What stands still until an operator acts; a process with any is not live."""
+        found = list(self._faults)
+        for host in self.hosts:
+            found += host.faults()
+        if self.replica.fault is not None:
+            found.append(f"replica of publishing: {self.replica.fault}")
+        return found
+
+    def waiting(self) -> list[str]:
+        """What has to come before the process serves all that is asked of it; [] when it is ready."""
+        found = [f"shard {name} is being opened" for host in self.hosts for name in host.waiting()]
+        found += [f"view {name} is warming up" for name, view in self.views.items() if not view.caught_up]
+        if not self.replica.warm:
+            found.append("the replica of publishing is warming up")
+        return found
+
+    # ---- starting ---------------------------------------------------------------------------------------------
+
+    async def _check_log(self) -> None:
+        admin, specs = self.parts.backend.admin, topic_specs(self.settings)
+        if self.parts.backend.makes_topics:
+            made = await admin.create(specs)
+            if made:
+                log.info("made the topics %s", ", ".join(made))
+        faults = await admin.check(specs)
+        if faults:
+            lines = [
+                f"{one.topic}: {one.setting}: expected {one.expected}, found {one.found}; {one.remedy}"
+                for one in faults
+            ]
+            raise Unfit("\n".join(["this log could lose journals, or shards would move:", *lines]))
+        skew_s = await admin.clock_skew_s()
+        if abs(skew_s) * 1000 > self.settings.max_clock_skew_ms:
+            raise Unfit(
+                f"expected this machine's clock within {self.settings.max_clock_skew_ms} ms of the log's, found it "
+                f"{-skew_s * 1000:+.0f} ms off; set the clock (NTP) before this process may own shards"
+            )
+
+    async def _start_views(self) -> None:
+        directory = self.settings.data / "views"
+        for view in VIEWS:
+            host = self._view_host(view, directory)
+            await host.start()
+            self.views[view.name] = host
+        for kind in VIEWS_OF_PREPARATION:
+            preparation = Preparation(
+                kind,
+                self.views[kind],
+                directory,
+                wire=self.parts.backend.log,
+                codec=self.parts.codec,
+                topics=self.topics,
+            )
+            self._run(f"preparation of {kind}", preparation.run())
+
+    def _view_host(self, view: View, directory: Path) -> ViewHost:
+        backend = self.parts.backend
+        return ViewHost(
+            view,
+            directory,
+            log=backend.log,
+            topic_ids=backend.admin,
+            codec=self.parts.codec,
+            shards=self.shards_of(view),
+        )
+
+    def shards_of(self, view: View) -> list[Shard]:
+        """The shards of the journals that a view is folded from."""
+        return [
+            self.topics.journal(context, partition)
+            for context in view.contexts
+            for partition in range(self.topics.partitions[context])
+        ]
+
+    async def _start_shards(self, context: str, handler: Callable[[int], Handler]) -> None:
+        parts = self.parts
+        topic = self.topics.journal(context, 0).topic
+        topic_id = await parts.backend.admin.topic_id(topic)
+        replica = None if context == "publishing" else self.replica
+
+        def make(partition: int) -> Ownership:
+            return Ownership(
+                context=context,
+                partition=partition,
+                source=f"{context}/{partition}@{topic_id}",
+                handler=handler(partition),
+                replica=replica,
+                wire=parts.backend.log,
+                codec=parts.codec,
+                clock=parts.clock,
+                ids=parts.ids,
+                topics=self.topics,
+                bounds=parts.bounds,
+            )
+
+        assignment = parts.backend.assign(topic, self.topics.partitions[context])
+        host = ShardHost(context, assignment, make, bounds=parts.bounds, chance=parts.chance)
+        self.hosts.append(host)
+        self._run(f"shards of {context}", host.run())
+
+    def _publishing_options(self) -> PublishingOptions:
+        return PublishingOptions(
+            routing_shards=self.topics.partitions["routing"],
+            projection_kinds=VIEWS_OF_PREPARATION,
+            prepare_ms=self.settings.prepare_ms,
+        )
+
+    def _routing_handler(self, partition: int) -> Handler:
+        return RoutingHandler(partition, self.replica.authority, skew_ms=self.settings.max_clock_skew_ms)
+
+    def _executions_handler(self, partition: int) -> Handler:
+        settings = self.settings
+        options = ExecutionsOptions(
+            checkpoints=settings.checkpoints,
+            coalesce_wait_ms=settings.coalesce_wait_ms,
+            output_bytes_max=settings.output_bytes_max,
+        )
+        return ExecutionsHandler(self.replica.authority, self.parts.invoker, options)
+
+    async def _start_ingress(self) -> None:
+        backend, settings = self.parts.backend, self.settings
+        topic = self.topics.user("stimuli").topic
+        source = backend.stimuli(topic, settings.stimuli_partitions)
+        self.ingress = Ingress(
+            source=source,
+            topic_id=await backend.admin.topic_id(topic),
+            wire=backend.log,
+            codec=self.parts.codec,
+            topics=self.topics,
+            bounds=self.parts.bounds,
+            shell="default",
+            stimulus_bytes_max=settings.stimulus_bytes_max,
+        )
+        self._closers.append(source.close)
+        self._run("ingress", self.ingress.run())
+
+    def _run(self, name: str, work: Awaitable[None]) -> None:
+        self._tasks.append(asyncio.ensure_future(self._watched(name, work)))
+
+    async def _watched(self, name: str, work: Awaitable[None]) -> None:
+        try:
+            await work
+        except asyncio.CancelledError:
+            raise
+        except Unavailable as error:
+            self._faults.append(f"{name}: {error}")
+            log.error("%s has ended: %s", name, error)
+        except Exception as error:
+            self._faults.append(f"{name}: {type(error).__name__}: {error}")
+            log.exception("%s has ended", name)

@@ -1,0 +1,31 @@
+"""The topics of an installation: their names, and how many partitions each has for ever."""
+
+from interlock.log.port import TopicSpec
+from interlock.processors.ports import Topics
+from interlock.runtime.settings import Settings
+
+CONTEXTS = ("publishing", "routing", "executions")
+"""Those that have a journal and an inbox."""
+
+
+def topics_of(settings: Settings) -> Topics:
+    """The names, and the partitions of each context. Publishing has one shard: its position is one number, which
+    routing decides at; shells share it."""
+    return Topics(
+        settings.prefix,
+        {"publishing": 1, "routing": settings.routing_shards, "executions": settings.executions_shards},
+    )
+
+
+def topic_specs(settings: Settings) -> list[TopicSpec]:
+    """Every topic that the engine needs."""
+    topics = topics_of(settings)
+    specs: list[TopicSpec] = []
+    for context in CONTEXTS:
+        partitions = topics.partitions[context]
+        specs.append(TopicSpec(name=topics.journal(context, 0).topic, partitions=partitions))
+        specs.append(TopicSpec(name=topics.inbox(context, 0).topic, partitions=partitions))
+    specs.append(TopicSpec(name=topics.user("stimuli").topic, partitions=settings.stimuli_partitions))
+    specs.append(TopicSpec(name=topics.user("replies").topic, partitions=1))
+    specs.append(TopicSpec(name=topics.user("dead-letters").topic, partitions=1))
+    return specs
