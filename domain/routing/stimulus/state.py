@@ -3,7 +3,6 @@
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import cast
 
 from interlock.domain.routing.stimulus.events import StimulusRouted
@@ -109,16 +108,18 @@ class OpenStimuli:
     def add(self, stimulus: KnownStimulus) -> None:
         """Puts one where its number belongs; which is at the end, but for one that was returned."""
         items = self._present()
-        at = bisect_left(items, stimulus.number, self.start, key=_number)
         reach_ms = stimulus.arrived_at_ms if stimulus.kept_until_ms is None else stimulus.kept_until_ms
+        at = len(items)
+        if at > self.start and items[-1].number > stimulus.number:
+            at = bisect_left(items, stimulus.number, self.start, key=_number)
         if at > self.start:
             reach_ms = max(reach_ms, items[at - 1].reach_ms)
         stimulus.reach_ms = reach_ms
-        self.items.insert(at, stimulus)
-        for later in islice(items, at + 1, None):
-            if later.reach_ms >= reach_ms:
+        items.insert(at, stimulus)
+        for later in range(at + 1, len(items)):
+            if items[later].reach_ms >= reach_ms:
                 break
-            later.reach_ms = reach_ms
+            items[later].reach_ms = reach_ms
 
     def remove(self, stimulus: KnownStimulus) -> None:
         """Takes one out that is in."""
@@ -135,7 +136,8 @@ class OpenStimuli:
     def reaching(self, at_ms: int) -> Iterator[KnownStimulus]:
         """In order, all that reach up to an instant, and some that don't."""
         items = self._present()
-        return islice(items, bisect_left(items, at_ms, self.start, key=_reach), None)
+        for at in range(bisect_left(items, at_ms, self.start, key=_reach), len(items)):
+            yield items[at]
 
     def _present(self) -> list[KnownStimulus]:
         """The list, of which nothing before `start` is looked at."""
