@@ -9,18 +9,20 @@ tells which shards this process should own.
 from collections.abc import Sequence
 from itertools import count
 
+from interlock.log.group import ReadingGroup
 from interlock.log.kafka_admin import KafkaAdmin
 from interlock.log.kafka_assignment import KafkaAssignment
 from interlock.log.kafka_cluster import Cluster
 from interlock.log.kafka_extent import Extents
+from interlock.log.kafka_group import KafkaPositions
 from interlock.log.kafka_read import KafkaReader
 from interlock.log.kafka_send import Sender
 from interlock.log.kafka_settings import KafkaSettings
-from interlock.log.port import Extent, Reader, Record, Shard
+from interlock.log.port import Extent, Reader, Record, Shard, TopicFault, TopicSpec
 
 
 class KafkaLog:
-    """One process's use of a Kafka cluster; implements `port.Log`. Connects with the first call."""
+    """One process's use of a Kafka cluster; implements `port.Log` and `port.LogAdmin`. Connects with the first call."""
 
     def __init__(self, settings: KafkaSettings | str) -> None:
         """`settings`, or a url as `KafkaSettings.from_url` takes. Raises `ValueError`, and `OSError` for TLS files."""
@@ -29,6 +31,7 @@ class KafkaLog:
         """The connections, which admin and assignments of the same process share."""
         self._sender = Sender(self.cluster)
         self._extents = Extents(self.cluster, self._sender.landed)
+        self._admin = KafkaAdmin(self.cluster)
         self._readers = count(1)
 
     @property
@@ -45,15 +48,44 @@ class KafkaLog:
 
     def reader(self, shard: Shard, offset: int) -> Reader:
         """A reader whose first `read` begins at `offset`; close it, it holds a connection."""
-        return KafkaReader(self.cluster, self._extents, shard, offset, f"reader {next(self._readers)}")
+        return self._reader(shard, offset, committed=False)
 
     async def end(self, shard: Shard) -> Extent:
         """From the first offset kept to the high watermark. Raises `Unavailable` or `NoSuchShard`."""
         return await self._extents.of(shard)
 
-    def admin(self) -> KafkaAdmin:
-        """What makes and checks topics, on the connections of this log."""
-        return KafkaAdmin(self.cluster)
+    async def create(self, topics: Sequence[TopicSpec]) -> Sequence[str]:
+        """Makes the topics that are missing and returns their names. Raises `Refused`, `Unavailable`."""
+        return await self._admin.create(topics)
+
+    async def check(self, topics: Sequence[TopicSpec]) -> Sequence[TopicFault]:
+        """Every fault of the topics. Raises `Refused` where they may not be looked at, `Unavailable`."""
+        return await self._admin.check(topics)
+
+    async def topic_id(self, topic: str) -> str:
+        """Kafka's uuid of the topic. Raises `NoSuchShard`, `Unavailable`."""
+        return await self._admin.topic_id(topic)
+
+    async def clock_skew_s(self) -> float:
+        """The brokers' clock minus this process's, in seconds. Raises `Refused`, `Unavailable`."""
+        return await self._admin.clock_skew_s()
+
+    async def trim(self, shard: Shard, first: int) -> None:
+        """Drops the records before offset `first`. Raises `OffsetGone` where that is behind the end, and as `end`."""
+        await self._admin.trim(shard, first, self._extents)
+
+    async def delete(self, topic: str) -> None:
+        """Deletes the topic with its records. Raises `NoSuchShard`, `Refused`, `Unavailable`."""
+        await self._admin.delete(topic)
+
+    def group_source(self, topics: Sequence[str], group: str) -> ReadingGroup:
+        """The records of user topics, shared out in one consumer group a topic; make it on a running loop.
+
+        Transactions of other clients are honoured: what they aborted is not seen. Implements `port.GroupSource`.
+        """
+        assignments = {topic: self.assignment(topic, f"{topic}.{group}") for topic in topics}
+        positions = KafkaPositions({topic: each.member for topic, each in assignments.items()})
+        return ReadingGroup(_Committed(self), assignments, positions)
 
     def assignment(self, topic: str, group: str | None = None) -> KafkaAssignment:
         """Joins the group that shares out the shards of `topic`; close it before the log."""
@@ -63,3 +95,19 @@ class KafkaLog:
         """Ends what is under way as `Doubt` (or `NotNow` where it was not sent) and closes all connections."""
         await self._sender.close()
         await self.cluster.close()
+
+    def committed_reader(self, shard: Shard, offset: int) -> Reader:
+        """As `reader`, but leaves out what other clients wrote in transactions that were aborted."""
+        return self._reader(shard, offset, committed=True)
+
+    def _reader(self, shard: Shard, offset: int, *, committed: bool) -> Reader:
+        lane = f"reader {next(self._readers)}"
+        return KafkaReader(self.cluster, self._extents, shard, offset, lane, committed=committed)
+
+
+class _Committed:
+    """A log as an ingress reads it: what anybody may write to, without what was taken back."""
+
+    def __init__(self, log: KafkaLog) -> None:
+        self.reader = log.committed_reader
+        self.end = log.end

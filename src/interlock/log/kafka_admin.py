@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 
 from interlock.log import kafka_wire as wire
 from interlock.log import kafka_wire_group as admin_wire
-from interlock.log.kafka_cluster import CallFailed, Cluster, unavailable
+from interlock.log.kafka_cluster import UNKNOWN_TOPIC, CallFailed, Cluster, unavailable
+from interlock.log.kafka_extent import Extents
 from interlock.log.kafka_send import PRODUCE
 from interlock.log.kafka_topics import CHECKED, clock_topic, faults_of, new_topic
-from interlock.log.port import NoSuchShard, Record, Refused, Shard, TopicFault, TopicSpec, Unavailable
+from interlock.log.port import NoSuchShard, OffsetGone, Record, Refused, Shard, TopicFault, TopicSpec, Unavailable
 
 CLOCK_SAMPLES = 3
 """The quickest of so many answers is used: the shorter the way, the smaller the error of half a round trip."""
@@ -94,6 +95,37 @@ class KafkaAdmin:
         if not skews:
             raise Unavailable(f"the brokers' clock can't be read now: no partition of {topic.name} has a leader")
         return max(skews, key=abs)
+
+    async def trim(self, shard: Shard, first: int, extents: Extents) -> None:
+        """Drops the records before offset `first`. Raises `OffsetGone` where that is behind the end, and as `end`."""
+        extent = await extents.of(shard)
+        if first > extent.end:
+            raise OffsetGone(shard, first, extent)
+        if first <= extent.first:
+            return
+        try:
+            node = await self._cluster.leader(shard)
+            call = admin_wire.delete_records(shard, first, self._settings.ask_s)
+            code = await self._cluster.call(node, call, timeout_s=2 * self._settings.ask_s)
+        except CallFailed as error:
+            raise unavailable(f"{shard} to be trimmed", error) from error
+        if code != 0:
+            self._cluster.suspect(shard.topic)
+            raise Unavailable(f"expected {shard} to be trimmed up to {first}, found {wire.error_name(code)}")
+
+    async def delete(self, topic: str) -> None:
+        """Deletes the topic with its records. Raises `NoSuchShard`, `Refused`, `Unavailable`."""
+        try:
+            code = await self._cluster.ask_any(admin_wire.delete_topic(topic, self._settings.ask_s))
+        except CallFailed as error:
+            raise unavailable(f"{topic} to be deleted", error) from error
+        self._cluster.suspect(topic)
+        if code == UNKNOWN_TOPIC:
+            raise NoSuchShard(f"expected a topic {topic} to delete, found none")
+        if code in TRY_AGAIN:
+            raise Unavailable(f"{topic} can't be deleted now: {wire.error_name(code)}")
+        if code != 0:
+            raise Refused(f"expected to delete topic {topic}, found {wire.error_name(code)}")
 
     async def _skew_s(self, node: int, shard: Shard) -> float:
         """One broker's clock minus this process's."""

@@ -10,18 +10,19 @@ class KafkaAssignment:
     def __init__(self, cluster: Cluster, topic: str, group: str | None = None) -> None:
         """Joins `group` (named after the topic where None) at once; make it on a running loop."""
         self._topic = topic
-        self._member = Member(cluster, group or f"{topic}.owners", [topic])
+        self.member = Member(cluster, group or f"{topic}.owners", [topic])
+        """The membership, for those who commit offsets as this member."""
 
     def current(self) -> frozenset[int]:
         """The partitions that are this process's now, as far as it knows."""
-        return frozenset(shard.partition for shard in self._member.assigned if shard.topic == self._topic)
+        return frozenset(shard.partition for shard in self.member.assigned if shard.topic == self._topic)
 
     async def changed(self, known: frozenset[int]) -> frozenset[int]:
         """Waits until `current()` differs from `known`, then returns it. Returns the empty set once it is closed."""
-        while self.current() == known and not self._member.closed:
-            await self._member.changed.wait()
+        while self.current() == known and not self.member.closed:
+            await self.member.changed.wait()
         return self.current()
 
     async def close(self) -> None:
         """Leaves the group, so that others take over without waiting for the session timeout."""
-        await self._member.close()
+        await self.member.close()

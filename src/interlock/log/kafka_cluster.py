@@ -67,7 +67,8 @@ class Cluster:
         self._refreshed_at = -1e9
         self._failed_at: dict[int, float] = {}
         self._context = settings.ssl_context()
-        self._closed = False
+        self.closed = False
+        """Whether `close` was called; nothing is connected any more then."""
 
     async def call(self, node: int, call: wire.Call[T], *, timeout_s: float, lane: str = ASK) -> T:
         """Asks one broker and waits for its answer. Raises `NotReached` or `NoAnswer`."""
@@ -161,7 +162,7 @@ class Cluster:
 
     async def close(self) -> None:
         """Closes all connections; calls under way end in `NoAnswer`."""
-        self._closed = True
+        self.closed = True
         tasks: list[asyncio.Task[Any]] = [*self._opening.values()]
         if self._refreshing is not None:
             tasks.append(self._refreshing)
@@ -185,7 +186,7 @@ class Cluster:
         key = (node, lane)
         opening = self._opening.get(key)
         if opening is None:
-            if self._closed:
+            if self.closed:
                 raise NotReached("the log is closed")
             opening = asyncio.create_task(self._open(key))
             self._opening[key] = opening
@@ -194,7 +195,7 @@ class Cluster:
             # Others may wait for the same connection, so a caller that is cancelled must not end the attempt.
             return await asyncio.shield(opening)
         except asyncio.CancelledError:
-            if self._closed:
+            if self.closed:
                 raise NotReached("the log is closed") from None
             raise
 
@@ -223,7 +224,7 @@ class Cluster:
     async def _refresh(self) -> None:
         """Asks for all topics in use; callers that come while it is on its way share the answer."""
         if self._refreshing is None:
-            if self._closed:
+            if self.closed:
                 raise NotReached("the log is closed")
             self._refreshing = asyncio.create_task(self._ask_metadata())
             self._refreshing.add_done_callback(self._after_refresh)

@@ -33,14 +33,21 @@ OFFSET_OUT_OF_RANGE = 1
 
 
 class KafkaReader:
-    """A place in one shard; implements `port.Reader`. `lane` names a connection that nobody else uses."""
+    """A place in one shard; implements `port.Reader`.
 
-    def __init__(self, cluster: Cluster, extents: Extents, shard: Shard, offset: int, lane: str) -> None:
+    `lane` names a connection that nobody else uses. `committed` leaves out what other clients wrote in transactions
+    that were aborted, and waits for those that are open.
+    """
+
+    def __init__(
+        self, cluster: Cluster, extents: Extents, shard: Shard, offset: int, lane: str, *, committed: bool
+    ) -> None:
         self._cluster = cluster
         self._extents = extents
         self._shard = shard
         self._lane = lane
         self._offset = offset
+        self._committed = committed
         self._decoder: wire.Decoder | None = None
         self._fetching: asyncio.Task[wire.Fetched] | None = None
         self._node: int | None = None
@@ -58,6 +65,8 @@ class KafkaReader:
         pause = RETRY_FIRST_S
         while True:
             problem = await self._await_fetch(deadline - loop.time())
+            if self._cluster.closed:
+                raise Unavailable(f"expected an open log to read {self._shard}, found it closed")
             taken = self._decode()
             if taken:
                 return taken
@@ -86,7 +95,12 @@ class KafkaReader:
         """The next records of what was fetched already."""
         if self._decoder is None:
             return []
-        taken = self._decoder.take(RECORDS_A_READ)
+        try:
+            taken = self._decoder.take(RECORDS_A_READ)
+        except wire.Damaged as error:
+            # Damage on the way is gone with the next fetch; damage on the disk stays, and is told again and again.
+            self._decoder = None
+            raise Unavailable(f"{self._shard} can't be read from offset {self._offset}: {error}") from error
         self._offset = self._decoder.next_offset
         if not taken:
             self._decoder = None
@@ -112,7 +126,7 @@ class KafkaReader:
         if fetched.code != 0:
             return f"broker {self._node} answered {wire.error_name(fetched.code)}"
         if fetched.data:
-            self._decoder = wire.Decoder(fetched.data, self._offset)
+            self._decoder = wire.Decoder(fetched, self._offset)
         return None
 
     async def _fetch(self, wait_s: float) -> wire.Fetched:
@@ -121,7 +135,9 @@ class KafkaReader:
         if self._node is not None and node != self._node:
             self._cluster.disconnect(self._node, self._lane)
         self._node = node
-        call = wire.fetch(self._shard, self._offset, wait_s=wait_s, bytes_max=settings.fetch_bytes)
+        call = wire.fetch(
+            self._shard, self._offset, wait_s=wait_s, bytes_max=settings.fetch_bytes, committed=self._committed
+        )
         return await self._cluster.call(node, call, timeout_s=wait_s + settings.ask_s, lane=self._lane)
 
     async def _out_of_range(self) -> str:

@@ -111,14 +111,16 @@ class Sender:
 
     async def send(self, shard: Shard, batch: Sequence[Record]) -> int:
         """As `port.Log.send`."""
+        if self._closed:
+            raise NotNow(f"expected an open log to send to {shard}, found it closed")
+        if not batch:
+            raise Refused(f"expected at least one record for {shard}, found none")
         size = batch_bytes(batch)
         if size > self._settings.batch_bytes_max:
             raise BatchTooLarge(
                 f"expected a batch for {shard} of at most {self._settings.batch_bytes_max} bytes, found {size}; "
                 "split it, or move what is large out of it"
             )
-        if not batch:
-            raise ValueError(f"expected at least one record for {shard}, found none")
         entry = _Entry(shard, batch, size)
         problem = "no broker was asked yet"
         try:
@@ -156,7 +158,7 @@ class Sender:
         """Sends the batch once. Raises `NotReached`, `_TurnedAway`, `Refused` or `Doubt`."""
         node = await self._cluster.leader(entry.shard)
         if self._closed:
-            raise NotNow(f"the log is closed; nothing was sent to {entry.shard}")
+            raise NotNow(f"the log was closed before a batch was sent to {entry.shard}")
         lane = self._lanes.get(node)
         if lane is None:
             lane = self._lanes[node] = _Lane()
@@ -210,11 +212,10 @@ class Sender:
         """One request, and its outcome for everybody in it."""
         now_ms = int(time.time() * 1000)
         wait_s = self._settings.send_s * BROKER_WAIT_FRACTION
+        batches = _build(flight, now_ms)
+        if not batches:
+            return
         try:
-            batches = {
-                shard: wire.build_batch(chain.from_iterable(entry.records for entry in entries), now_ms)
-                for shard, entries in flight.items()
-            }
             call = wire.produce(batches, wait_s)
             answer = await self._cluster.call(node, call, timeout_s=self._settings.send_s, lane=PRODUCE)
         except NotReached as error:
@@ -222,7 +223,7 @@ class Sender:
         except CallFailed as error:
             self._fail_all(flight, Doubt(f"{error}; only reading tells what landed"))
         except Exception as error:  # noqa: BLE001 - an answer that can't be read: whatever it is, nobody may hang
-            self._fail_all(flight, Doubt(f"a request could not be made or its answer not be read: {error!r}"))
+            self._fail_all(flight, Doubt(f"the answer of broker {node} can't be read: {error!r}"))
         else:
             for shard, entries in flight.items():
                 self._settle(shard, entries, answer.get(shard))
@@ -246,6 +247,28 @@ class Sender:
         error = _outcome(shard, landed)
         for entry in entries:
             _fail(entry, error)
+
+
+def _build(flight: dict[Shard, list[_Entry]], now_ms: int) -> dict[Shard, bytearray]:
+    """The record batches of a request. What has no bytes is refused, and its shard taken out of `flight`."""
+    batches: dict[Shard, bytearray] = {}
+    for shard, entries in list(flight.items()):
+        try:
+            batches[shard] = wire.build_batch(chain.from_iterable(entry.records for entry in entries), now_ms)
+        except (UnicodeEncodeError, TypeError):
+            del flight[shard]
+            for entry in entries:
+                _fail(entry, _why_not_built(entry, now_ms))
+    return batches
+
+
+def _why_not_built(entry: _Entry, now_ms: int) -> Exception:
+    """Refuses the batch that has no bytes; those that had gathered with it are sent again."""
+    try:
+        wire.build_batch(entry.records, now_ms)
+    except (UnicodeEncodeError, TypeError) as error:
+        return Refused(f"expected records for {entry.shard} with names in UTF-8 and bytes as values, found: {error}")
+    return _TurnedAway(f"a batch for {entry.shard} that had gathered with this one can't be written")
 
 
 def _outcome(shard: Shard, landed: wire.Landed | None) -> LogError | _TurnedAway:

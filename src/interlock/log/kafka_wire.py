@@ -14,10 +14,11 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import chain
+from operator import itemgetter
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from aiokafka import conn as aiokafka_conn
-from aiokafka.errors import for_code
+from aiokafka.errors import KafkaError, for_code
 from aiokafka.protocol.api import RequestHeader_v2, ResponseHeader_v1
 from aiokafka.protocol.fetch import FetchRequest
 from aiokafka.protocol.offset import OffsetRequest
@@ -27,7 +28,7 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
 
 from interlock.log.kafka_settings import KafkaSettings
-from interlock.log.port import Record, Shard, Stored
+from interlock.log.port import LogError, Record, Shard, Stored
 
 T = TypeVar("T")
 
@@ -279,57 +280,77 @@ class Fetched(NamedTuple):
     code: int
     high_watermark: int
     data: bytes
+    aborted: Sequence[tuple[int, int]] = ()
+    """Producer id and first offset of transactions that were aborted; told only to who asked for what is committed."""
 
 
-def fetch(shard: Shard, offset: int, *, wait_s: float, bytes_max: int) -> Call[Fetched]:
-    """Reads one shard from `offset`; the broker holds the request up to `wait_s` seconds until there is a record."""
-    partitions = [(shard.partition, offset, bytes_max)]
-    request = cast("Any", FetchRequest)(int(wait_s * 1000), 1, bytes_max, 0, [(shard.topic, partitions)], rack_id="")
+def fetch(shard: Shard, offset: int, *, wait_s: float, bytes_max: int, committed: bool) -> Call[Fetched]:
+    """Reads one shard from `offset`; the broker holds the request up to `wait_s` seconds until there is a record.
+
+    With `committed` only up to the first transaction that is still open.
+    """
+    topics = [(shard.topic, [(shard.partition, offset, bytes_max)])]
+    request = cast("Any", FetchRequest)(int(wait_s * 1000), 1, bytes_max, int(committed), topics, rack_id="")
     return Call("fetch", request, _fetched)
 
 
 def _fetched(answer: Any) -> Fetched:
-    if getattr(answer, "error_code", 0):
+    if answer.error_code:
         return Fetched(answer.error_code, -1, b"")
     for _topic, partitions in answer.topics:
-        for _partition, code, high_watermark, *rest in partitions:
-            return Fetched(code, high_watermark, rest[-1] or b"")
+        for _partition, code, high_watermark, _stable, _start, aborted, _replica, data in partitions:
+            return Fetched(code, high_watermark, data or b"", aborted or ())
     return Fetched(0, -1, b"")
+
+
+class Damaged(LogError):
+    """Fetched bytes are not what was written, or can't be decoded here."""
 
 
 class Decoder:
     """Takes the records out of fetched batches piece by piece, so that no piece holds up the event loop for long."""
 
-    __slots__ = ("_batch_end", "_batches", "_records", "next_offset")
+    __slots__ = ("_aborted", "_aborting", "_batch_end", "_batches", "_records", "next_offset")
 
-    def __init__(self, data: bytes, offset: int) -> None:
-        self._batches = cast("Any", MemoryRecords)(data)
+    def __init__(self, fetched: Fetched, offset: int) -> None:
+        self._batches = cast("Any", MemoryRecords)(fetched.data)
+        self._aborted = sorted(fetched.aborted, key=itemgetter(1), reverse=True)
+        self._aborting: set[int] = set()
         self._records: Iterator[Any] | None = None
         self._batch_end = offset
         self.next_offset = offset
         """The offset of the first record that was not taken yet."""
 
     def take(self, count: int) -> list[Stored]:
-        """Up to `count` records from `next_offset` on; [] when nothing is left. Raises `ValueError` for damage."""
+        """Up to `count` records from `next_offset` on; [] when nothing is left. Raises `Damaged`."""
         taken: list[Stored] = []
-        while len(taken) < count:
-            if self._records is None:
-                if not self._batches.has_next():
-                    break
-                self._records = self._next_batch()
-            self._drain(self._records, taken, count - len(taken))
+        try:
+            while len(taken) < count:
+                if self._records is None:
+                    if not self._batches.has_next():
+                        break
+                    self._records = self._next_batch()
+                self._drain(self._records, taken, count - len(taken))
+        except (KafkaError, UnicodeDecodeError, ValueError) as error:
+            raise Damaged(
+                f"a record batch at offset {self.next_offset} or behind it can't be decoded: {error!r}"
+            ) from error
         return taken
 
     def _next_batch(self) -> Iterator[Any]:
         batch = self._batches.next_batch()
         if not batch.validate_crc():
-            raise ValueError(
-                f"a record batch at offset {self.next_offset} or behind it is damaged (its checksum differs)"
-            )
+            raise ValueError("its checksum is another one")
         self._batch_end = batch.next_offset
-        # A batch may be iterated only once, and pieces of it are taken; a control batch is a mark of somebody's
-        # transaction, never a record.
-        return iter(()) if batch.is_control_batch else chain(batch)
+        while self._aborted and self._aborted[-1][1] <= batch.base_offset:
+            self._aborting.add(self._aborted.pop()[0])
+        if batch.is_control_batch:  # the end of somebody's transaction, never a record
+            self._aborting.discard(batch.producer_id)
+            return iter(())
+        if batch.is_transactional and batch.producer_id in self._aborting:
+            return iter(())
+        # A batch may be iterated only once, and pieces of it are taken.
+        return chain(batch)
 
     def _drain(self, records: Iterator[Any], taken: list[Stored], room: int) -> None:
         wanted = self.next_offset

@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, NamedTuple, cast
 
-from aiokafka.protocol.admin import CreateTopicsRequest, DescribeConfigsRequest
+from aiokafka.protocol.admin import (
+    CreateTopicsRequest,
+    DeleteRecordsRequest,
+    DeleteTopicsRequest,
+    DescribeConfigsRequest,
+)
 from aiokafka.protocol.commit import OffsetCommitRequest, OffsetFetchRequest
 from aiokafka.protocol.coordination import FindCoordinatorRequest
 from aiokafka.protocol.group import (
@@ -210,6 +215,28 @@ def _topic_answers(answer: Any) -> Mapping[str, TopicAnswer]:
     return {
         name: TopicAnswer(code, *(message or "" for message in rest[:1])) for name, code, *rest in answer.topic_errors
     }
+
+
+def delete_topic(name: str, timeout_s: float) -> Call[int]:
+    """Deletes a topic; the answer is an error code (0 is none)."""
+    request = DeleteTopicsRequest([name], int(timeout_s * 1000))
+    return Call("delete topics", request, lambda answer: answer.topic_error_codes[0][1])
+
+
+def delete_records(shard: Shard, before: int, timeout_s: float) -> Call[int]:
+    """Deletes the records before an offset; for the leader. The answer is an error code (0 is none)."""
+    topics = [(shard.topic, [(shard.partition, before)])]
+    request = cast("Any", DeleteRecordsRequest)(topics, int(timeout_s * 1000))
+    return Call("delete records", request, _delete_code)
+
+
+def _delete_code(answer: Any) -> int:
+    # Version 2 is flexible: tags follow each part.
+    for topic in answer.topics:
+        for partition in topic[1]:
+            code: int = partition[2]
+            return code
+    return -1
 
 
 class ConfigAnswer(NamedTuple):

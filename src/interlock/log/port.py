@@ -14,7 +14,7 @@ What would surprise: `send` may raise `Doubt` and the batch lands later all the 
 batches that were sent after it. Only `Refused` means that it never will.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -221,4 +221,32 @@ class Assignment(Protocol):
 
     async def close(self) -> None:
         """Leaves at once, so that others take over without waiting for a timeout."""
+        ...
+
+
+class GroupSource(Protocol):
+    """The records of topics that anybody may write to, shared out between processes, with positions that the log keeps.
+
+    For the ingress only, which has no journal to keep its positions in. Delivery is at least once: what was polled and
+    not committed is polled again, by this process or another.
+    """
+
+    async def poll(self, wait_s: float) -> Sequence[tuple[Shard, Sequence[Stored]]]:
+        """The next records of this process's shards, in order within each; () where none came for `wait_s` seconds.
+
+        Reading begins at what was committed, or at the first record that is kept. Records of a shard that was given
+        away meanwhile are left out. Raises `Unavailable` where nothing can be read now, and `OffsetGone` where records
+        were trimmed that nobody has committed.
+        """
+        ...
+
+    async def commit(self, offsets: Mapping[Shard, int]) -> frozenset[Shard]:
+        """Keeps for each shard the offset to go on from, and returns the shards for which it did.
+
+        A shard that was given away is left out: its records are polled again by who has it. Raises `Unavailable`.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Gives all shards away at once; never raises for a log that is away."""
         ...
