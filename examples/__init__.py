@@ -1,0 +1,1 @@
+"""Workflows to try Interlock with, and to learn from."""
