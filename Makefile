@@ -40,7 +40,7 @@ install:
 lint: setup ## ruff and import-linter
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/lint-imports
+	$(VENV)/bin/lint-imports --no-logo
 
 format: setup ## let ruff put the code into its form
 	$(VENV)/bin/ruff check --fix .

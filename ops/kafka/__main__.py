@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if chosen.command == "fetch":
             print(fetch())
         elif chosen.command == "check":
-            print(f"kafka: the tests use {find_source().name}")
+            print(f"kafka: the tests use {find_source().value}")
         else:
             # A quorum remembers where its nodes listened, so another port is another cluster.
             _run(chosen.folder or home() / f"cluster-{chosen.nodes}-{chosen.port}", chosen.nodes, chosen.port)

@@ -75,7 +75,16 @@ def _fetch() -> None:
         try:
             subprocess.run(
                 # A jar whose checksum differs fails the fetch, instead of a warning that nobody reads.
-                [command, "--quiet", "--batch-mode", "--strict-checksums", "--file", str(pom), *arguments],
+                [
+                    command,
+                    "--quiet",
+                    "--batch-mode",
+                    "-Dstyle.color=never",
+                    "--strict-checksums",
+                    "--file",
+                    str(pom),
+                    *arguments,
+                ],
                 check=True,
                 timeout=FETCH_SECONDS_MAX,
                 stdin=subprocess.DEVNULL,

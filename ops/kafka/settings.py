@@ -62,6 +62,9 @@ def common(nodes: int) -> dict[str, str]:
         # A node that was killed may come back only once its old session is over; by default that takes nine seconds.
         "broker.session.timeout.ms": "4000",
         "broker.heartbeat.interval.ms": "500",
+        # What waits for a paused node to answer gives it up after this, and not after half a minute.
+        "controller.socket.timeout.ms": "5000",
+        "replica.socket.timeout.ms": "5000",
         "log.cleaner.dedupe.buffer.size": "2097152",
         "log.segment.bytes": "67108864",
         "num.network.threads": "2",

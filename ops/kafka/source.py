@@ -18,9 +18,9 @@ PULL_SECONDS_MAX = 900
 class Source(Enum):
     """The three, in the order in which they are tried."""
 
-    RUNNING = "running"
-    DOCKER = "docker"
-    JAVA = "java"
+    RUNNING = f"the broker that ${RUNNING} names"
+    DOCKER = f"{IMAGE} in Docker"
+    JAVA = f"Apache Kafka {KAFKA_VERSION} with this machine's Java"
 
 
 def find_source() -> Source:
