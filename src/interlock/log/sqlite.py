@@ -11,6 +11,7 @@ What would surprise: the topics that are to be compacted keep every record here,
 """
 
 import asyncio
+import sqlite3
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
+from interlock.log.group import ReadingGroup
 from interlock.log.port import (
     BatchTooLarge,
     Doubt,
@@ -36,6 +38,7 @@ from interlock.log.sqlite_admin import create_topics, delete_topic, find_faults,
 from interlock.log.sqlite_codec import encode
 from interlock.log.sqlite_file import open_log
 from interlock.log.sqlite_lease import LEASE_S, LeaseKeeper, SqliteAssignment
+from interlock.log.sqlite_positions import SqlitePositions
 from interlock.log.sqlite_read import Found, Reads
 from interlock.log.sqlite_tail import Tail
 from interlock.log.sqlite_writer import Landed, Send, Writer
@@ -178,17 +181,16 @@ class SqliteLog:
 
     async def create(self, topics: Sequence[TopicSpec]) -> Sequence[str]:
         """Makes those that are missing and returns their names; leaves existing ones as they are."""
-        self.check_open()
-        return await self.writer.run(lambda connection: create_topics(connection, topics))
+        return await self.write(lambda connection: create_topics(connection, topics))
 
     async def check(self, topics: Sequence[TopicSpec]) -> Sequence[TopicFault]:
         """Every way in which the file or a topic is not as it must be; raises `Unavailable`."""
         name = self.path.name
-        return await self._ask(lambda: self._reads.ask(lambda connection: list(find_faults(connection, topics, name))))
+        return await self.ask(lambda connection: list(find_faults(connection, topics, name)))
 
     async def topic_id(self, topic: str) -> str:
         """The uuid that the topic was given when it was made; raises `NoSuchShard`, `Unavailable`."""
-        return await self._ask(lambda: self._reads.ask(lambda connection: topic_uuid(connection, topic)))
+        return await self.ask(lambda connection: topic_uuid(connection, topic))
 
     async def clock_skew_s(self) -> float:
         """Always 0: the log is told the time by the machine that this process runs on."""
@@ -196,15 +198,13 @@ class SqliteLog:
 
     async def trim(self, shard: Shard, first: int) -> None:
         """Drops the records before offset `first`; raises `OffsetGone` where that is behind the end, `NoSuchShard`."""
-        self.check_open()
-        while await self.writer.run(lambda connection: trim_shard(connection, shard, first)):
+        while await self.write(lambda connection: trim_shard(connection, shard, first)):
             pass
         self._tail(shard).clear()
 
     async def delete(self, topic: str) -> None:
         """Deletes the topic with its records; raises `NoSuchShard`."""
-        self.check_open()
-        await self.writer.run(lambda connection: delete_topic(connection, topic))
+        await self.write(lambda connection: delete_topic(connection, topic))
         self._on_foreign()
         for shard, tail in self._tails.items():
             if shard.topic == topic:
@@ -224,16 +224,28 @@ class SqliteLog:
             )
         return self._writer
 
-    async def join(self, topic: str) -> SqliteAssignment:
-        """Takes part in sharing the partitions of `topic` with other processes; raises `NoSuchShard`, `Unavailable`."""
-        self.check_open()
+    def assignment(self, topic: str, group: str | None = None) -> SqliteAssignment:
+        """Joins those that share the partitions of `topic`; each `group` shares them anew. Needs a running loop."""
         if self._keeper is None:
-            self._keeper = LeaseKeeper(self.writer, self.ask_file, lease_s=self._lease_s)
-        return await self._keeper.join(topic)
+            self._keeper = LeaseKeeper(self.writer, self.ask, lease_s=self._lease_s)
+        return self._keeper.join(topic, group or f"{topic}.owners")
 
-    async def ask_file(self, question: Callable[[Reads], _T]) -> _T:
-        """Puts a question to the file, on the thread for reading; raises `Unavailable`."""
-        return await self._ask(lambda: question(self._reads))
+    def group_source(self, topics: Sequence[str], group: str) -> ReadingGroup:
+        """The records of user topics, shared out between the processes of one group; implements `GroupSource`."""
+        assignments = {topic: self.assignment(topic, f"{topic}.{group}") for topic in topics}
+        return ReadingGroup(self, assignments, SqlitePositions(self.path, group))
+
+    async def ask(self, question: Callable[[sqlite3.Connection], _T]) -> _T:
+        """Puts a question to the file, in a transaction on the thread for reading; raises `Unavailable`."""
+        return await self._ask(lambda: self._reads.ask(question))
+
+    async def write(self, job: Callable[[sqlite3.Connection], _T]) -> _T:
+        """Runs `job` in a transaction on the writer's thread; returns when it is flushed. Raises `Unavailable`.
+
+        For small tables beside the log that belong to the same file.
+        """
+        self.check_open()
+        return await self.writer.run(job)
 
     async def _ask(self, question: Callable[[], _T]) -> _T:
         self.check_open()

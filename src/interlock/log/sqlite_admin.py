@@ -92,15 +92,6 @@ def topic_uuid(connection: sqlite3.Connection, topic: str) -> str:
     return found
 
 
-def partitions_of(connection: sqlite3.Connection, topic: str) -> int:
-    """How many partitions the topic has; raises `NoSuchShard`."""
-    row = connection.execute("SELECT partitions FROM topic WHERE name = ?", (topic,)).fetchone()
-    if row is None:
-        raise NoSuchShard(f"expected a topic {topic}, found none; create it first")
-    found: int = row[0]
-    return found
-
-
 def find_faults(connection: sqlite3.Connection, topics: Sequence[TopicSpec], path: str) -> Iterator[TopicFault]:
     """How the file and its topics differ from what keeps journals safe and shards in their place."""
     for setting, expected, meaning in (("journal_mode", "wal", "wal"), ("synchronous", 2, "full (2)")):

@@ -8,6 +8,7 @@ version that this program knows.
     shard   one row a partition; the first offset that is kept
     batch   one row for what one transaction appended to a shard; id = shard << 44 | offset of the first record
     process, member, lease      who should own which partition (`interlock.log.sqlite_lease`)
+    position                    where an ingress goes on reading (`interlock.log.sqlite_positions`), made when needed
 
 A row a batch instead of a row a record makes a commit of 64 batches of 6 records two and a half times cheaper. There
 is no column with a shard's next offset: it is what its last row says, so an append changes one table only.
@@ -70,14 +71,14 @@ CREATE TABLE process (
 ) WITHOUT ROWID;
 CREATE TABLE member (
     id TEXT PRIMARY KEY,
-    topic TEXT NOT NULL,
+    "group" TEXT NOT NULL,
     process TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE lease (
-    topic TEXT NOT NULL,
+    "group" TEXT NOT NULL,
     partition INTEGER NOT NULL,
     member TEXT NOT NULL,
-    PRIMARY KEY (topic, partition)
+    PRIMARY KEY ("group", partition)
 ) WITHOUT ROWID;
 INSERT INTO meta VALUES (1, 1, 1);
 """

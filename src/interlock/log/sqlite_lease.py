@@ -1,7 +1,7 @@
 """Which partitions a process should own on the embedded log: leases in the log's own file.
 
     process   one row a process: which boot of the machine it lives in, and until when its lease runs
-    member    one row for each topic that a process wants a share of
+    member    one row for each group that a process takes part in; a group shares out the partitions of one topic
     lease     one row for each partition that a member has
 
 One row is renewed for all that a process holds: by its appends when a third of the lease has passed, or else by a
@@ -26,8 +26,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from interlock.log.port import LogError
-from interlock.log.sqlite_admin import partitions_of
-from interlock.log.sqlite_read import Reads
 from interlock.log.sqlite_writer import Writer
 from interlock.log.waiters import Waiters
 
@@ -53,10 +51,14 @@ class _Beat(NamedTuple):
 
 
 class SqliteAssignment:
-    """The partitions of one topic that this process should own; implements `Assignment`. `SqliteLog.join` makes it."""
+    """The partitions of one topic that this process should own; implements `Assignment`.
 
-    def __init__(self, keeper: "LeaseKeeper", topic: str) -> None:
+    Made by `SqliteLog.assignment`.
+    """
+
+    def __init__(self, keeper: "LeaseKeeper", topic: str, group: str) -> None:
         self.topic = topic
+        self.group = group
         self.member = str(uuid.uuid4())
         self._keeper = keeper
         self._partitions: frozenset[int] = frozenset()
@@ -87,13 +89,13 @@ class LeaseKeeper:
     """Keeps the lease of one process for all its assignments, and rides along with its writer.
 
     `ask` puts a question to the file. `lease_s` is in seconds; `boot` and `now_ns` tell the boot of the machine and
-    its monotonic time.
+    its monotonic time. All methods are called on the event loop but those of a `Rider`.
     """
 
     def __init__(
         self,
         writer: Writer,
-        ask: Callable[[Callable[[Reads], bool]], Awaitable[bool]],
+        ask: Callable[[Callable[[sqlite3.Connection], bool]], Awaitable[bool]],
         *,
         lease_s: float = LEASE_S,
         boot: str | None = None,
@@ -107,24 +109,23 @@ class LeaseKeeper:
         self._now_ns = now_ns
         self._process = str(uuid.uuid4())
         self._assignments: dict[str, SqliteAssignment] = {}
+        # Those that joined at the last beat; a new one makes the next beat due.
+        self._known: frozenset[str] = frozenset()
+        self._joined = Waiters()
         self._revision = -1
         # Also set by the writer's thread, when an append has renewed the lease.
         self._deadline_ns = 0
         self._riding_ns = 0
         self._task: asyncio.Task[None] | None = None
 
-    async def join(self, topic: str) -> SqliteAssignment:
-        """Takes part in sharing a topic's partitions; the assignment has its share of those that were free already.
+    def join(self, topic: str, group: str) -> SqliteAssignment:
+        """Takes part in sharing a topic's partitions in a group, which has its own shares; begins with none.
 
-        Raises `NoSuchShard`, `Unavailable`.
+        While there is no such topic there is nothing to share.
         """
-        assignment = SqliteAssignment(self, topic)
+        assignment = SqliteAssignment(self, topic, group)
         self._assignments[assignment.member] = assignment
-        try:
-            self._apply(await self._writer.run(self._beat))
-        except BaseException:
-            del self._assignments[assignment.member]
-            raise
+        self._joined.wake()
         if self._task is None:
             self._writer.rider = self
             self._task = asyncio.create_task(self._keep(), name="interlock-log-lease")
@@ -166,11 +167,16 @@ class LeaseKeeper:
     async def _keep(self) -> None:
         """Beats when the lease is due or others have come or gone, for as long as there are assignments."""
         while True:
-            await asyncio.sleep(self._look_s)
             # Where the file can't be asked or written now, the next look comes soon enough.
             with suppress(LogError):
-                if self.due() or await self._ask(self._others_changed):
+                if self._unknown() or self.due() or await self._ask(self._others_changed):
                     await self._beat_or_lapse()
+            if not self._unknown():
+                await self._joined.wait(self._look_s)
+
+    def _unknown(self) -> bool:
+        """Whether anybody has joined since the last beat."""
+        return not self._known.issuperset(self._assignments)
 
     async def _beat_or_lapse(self) -> None:
         """Beats; what is not renewed in time is taken for lost until the beat is through."""
@@ -188,6 +194,7 @@ class LeaseKeeper:
             beat.cancel()
 
     def _apply(self, beat: _Beat) -> None:
+        self._known = frozenset(beat.held)
         self._revision = beat.revision
         self._deadline_ns = max(self._deadline_ns, beat.deadline_ns)
         for member, partitions in beat.held.items():
@@ -198,14 +205,10 @@ class LeaseKeeper:
         for assignment in self._assignments.values():
             assignment.assign(frozenset())
 
-    def _others_changed(self, reads: Reads) -> bool:
+    def _others_changed(self, connection: sqlite3.Connection) -> bool:
         """Whether anybody has come, left, or run out; asked on the thread for reading."""
-
-        def question(connection: sqlite3.Connection) -> bool:
-            (revision,) = connection.execute("SELECT lease_revision FROM meta").fetchone()
-            return revision != self._revision or bool(self._expired(connection))
-
-        return reads.ask(question)
+        (revision,) = connection.execute("SELECT lease_revision FROM meta").fetchone()
+        return revision != self._revision or bool(self._expired(connection))
 
     def _expired(self, connection: sqlite3.Connection) -> list[str]:
         now = self._now_ns()
@@ -224,11 +227,12 @@ class LeaseKeeper:
                 connection.execute("DELETE FROM process WHERE id = ?", (process,))
         _drop_orphans(connection)
         # A copy, as the loop may add to it meanwhile.
-        for member, assignment in list(self._assignments.items()):
+        members = list(self._assignments.items())
+        for member, assignment in members:
             connection.execute(
-                "INSERT INTO member VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (member, assignment.topic, self._process)
+                "INSERT INTO member VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (member, assignment.group, self._process)
             )
-            _share(connection, assignment.topic, member)
+            _share(connection, assignment)
         if connection.total_changes != changes:
             connection.execute("UPDATE meta SET lease_revision = lease_revision + 1")
         # Behind the count of changes, as a mere renewal concerns nobody.
@@ -237,7 +241,7 @@ class LeaseKeeper:
             (self._process, self._boot, deadline_ns),
         )
         (revision,) = connection.execute("SELECT lease_revision FROM meta").fetchone()
-        held: dict[str, set[int]] = {member: set() for member in list(self._assignments)}
+        held: dict[str, set[int]] = {member: set() for member, _ in members}
         rows = connection.execute(
             "SELECT lease.member, lease.partition FROM lease JOIN member ON member.id = lease.member"
             " WHERE member.process = ?",
@@ -270,25 +274,25 @@ def boot_id() -> str:
 
 
 def _drop_orphans(connection: sqlite3.Connection) -> None:
-    """Removes members without a process, and leases without a member or a topic."""
+    """Removes members without a process, and leases without a member."""
     connection.execute("DELETE FROM member WHERE process NOT IN (SELECT id FROM process)")
     connection.execute("DELETE FROM lease WHERE member NOT IN (SELECT id FROM member)")
 
 
-def _share(connection: sqlite3.Connection, topic: str, member: str) -> None:
-    """Gives up what a member holds above its fair share of a topic, or takes what is free up to it.
+def _share(connection: sqlite3.Connection, assignment: SqliteAssignment) -> None:
+    """Gives up what a member holds above its fair share, or takes what is free up to it.
 
     Members are ranked by what they hold, then by id, and the first get the remainder: so all members reckon the
     same, and nothing moves that need not.
     """
-    partitions = partitions_of(connection, topic)
-    held: dict[str, list[int]] = {
-        row[0]: [] for row in connection.execute("SELECT id FROM member WHERE topic = ?", (topic,))
-    }
+    group, member = assignment.group, assignment.member
+    topic = connection.execute("SELECT partitions FROM topic WHERE name = ?", (assignment.topic,)).fetchone()
+    partitions: int = 0 if topic is None else topic[0]
+    members = connection.execute('SELECT id FROM member WHERE "group" = ?', (group,))
+    held: dict[str, list[int]] = {row[0]: [] for row in members}
     taken: set[int] = set()
-    for owner, partition in connection.execute(
-        "SELECT member, partition FROM lease WHERE topic = ? ORDER BY partition", (topic,)
-    ):
+    leases = connection.execute('SELECT member, partition FROM lease WHERE "group" = ? ORDER BY partition', (group,))
+    for owner, partition in leases:
         held[owner].append(partition)
         taken.add(partition)
     ranked = sorted(held, key=lambda each: (-len(held[each]), each))
@@ -296,7 +300,7 @@ def _share(connection: sqlite3.Connection, topic: str, member: str) -> None:
     share += ranked.index(member) < remainder
     own = held[member]
     for partition in own[share:]:
-        connection.execute("DELETE FROM lease WHERE topic = ? AND partition = ?", (topic, partition))
+        connection.execute('DELETE FROM lease WHERE "group" = ? AND partition = ?', (group, partition))
     free = [partition for partition in range(partitions) if partition not in taken]
     for partition in free[: max(0, share - len(own))]:
-        connection.execute("INSERT INTO lease VALUES (?, ?, ?)", (topic, partition, member))
+        connection.execute("INSERT INTO lease VALUES (?, ?, ?)", (group, partition, member))
