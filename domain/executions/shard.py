@@ -64,6 +64,11 @@ class ExecutionsShard:
         """The executions that end when the activity that is under way has: after a crash none is (`decide.abandon`)."""
         return self._cancelling.keys()
 
+    @property
+    def due_entries(self) -> int:
+        """The length of the due index, forgotten entries included; at most twice what is due and a constant."""
+        return len(self._due)
+
     def apply(self, stream: str, event: ExecutionEvent) -> None:
         """Takes an event of the shard's journal. Raises `UnfoldableEvent` as `evolve` does."""
         execution_id = stream[len(STREAM_PREFIX) :]
@@ -75,7 +80,10 @@ class ExecutionsShard:
         else:
             self._live.pop(execution_id, None)
             self._terminal[execution_id] = ended
-        self._index(execution_id, before, after)
+        if before is None or before.status != after.status or before.unserved is not after.unserved:
+            self._index_owed(execution_id, after)
+        if before is None or before.wait is not after.wait or before.timer is not after.timer:
+            self._index_due(execution_id, after)
 
     def next_due_ms(self) -> int | None:
         """When the next execution is due, in milliseconds since 1970; None if none is."""
@@ -93,17 +101,17 @@ class ExecutionsShard:
             self._drop_stale()
         return tuple(taken)
 
-    def _index(self, execution_id: str, before: ExecutionState | None, after: ExecutionState) -> None:
-        running, is_unserved = after.status == "running", after.unserved is not None
+    def _index_owed(self, execution_id: str, state: ExecutionState) -> None:
+        running, is_unserved = state.status == "running", state.unserved is not None
         _keep(self._owed, execution_id, running and not is_unserved)
         _keep(self._unserved, execution_id, running and is_unserved)
-        _keep(self._cancelling, execution_id, after.status == "cancelling")
-        due_ms = due_at_ms(after)
-        if due_ms == (None if before is None else due_at_ms(before)):
-            return
+        _keep(self._cancelling, execution_id, state.status == "cancelling")
+
+    def _index_due(self, execution_id: str, state: ExecutionState) -> None:
+        due_ms = due_at_ms(state)
         if due_ms is None:
             self._due_at.pop(execution_id, None)
-        else:
+        elif self._due_at.get(execution_id) != due_ms:
             self._due_at[execution_id] = due_ms
             heapq.heappush(self._due, (due_ms, execution_id))
         if len(self._due) > 2 * len(self._due_at) + STALE_ENTRIES_MIN:

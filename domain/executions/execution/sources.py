@@ -13,6 +13,12 @@ from interlock.domain.executions.execution.state import ExecutionState
 EXCERPT_CHARS_MAX: Final = 200
 """How much of a value an error shows; enough to recognise it, too little to flood a log."""
 
+CORRELATION_CHARS_MAX: Final = 1_024
+"""The longest correlation that a stimulus may carry."""
+
+_ENCODER: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+"""Made once: `json.dumps` makes one for each call, which takes longer than a small value."""
+
 
 class SourceFault(Exception):
     """A value can't be had; the type and the message go into the fault of the run."""
@@ -32,15 +38,16 @@ def resolve_text(state: ExecutionState, node_id: str, source: str) -> str:
         return text
     value = _walk(node_id, source, name, text, path)
     try:
-        return json.dumps(value, allow_nan=False, separators=(",", ":"))
+        return _ENCODER.encode(value)
     except (ValueError, RecursionError) as error:
         raise _unresolved(node_id, source, f"a value that JSON can't carry ({error})") from None
 
 
 def resolve_correlation(state: ExecutionState, node_id: str, source: str | None) -> str:
-    """The correlation that a wait asks for: a string as it is, an integer or a boolean in its JSON form; "" where none
-    is asked for. Raises `SourceFault`: `InvalidCorrelation` for everything else, the empty string included, since it
-    would meet the stimuli that have no correlation."""
+    """The correlation that a wait asks for: a text as it is, an integer or a boolean in its JSON form; "" where none is
+    asked for. Raises `SourceFault`: `InvalidCorrelation` for everything else, and for a text that no stimulus can carry
+    (blank, blanks at its ends, too long), since the run would wait for ever, or with "" meet what is not meant for it.
+    """
     if source is None:
         return ""
     name, _, path = source.partition(".")
@@ -49,12 +56,12 @@ def resolve_correlation(state: ExecutionState, node_id: str, source: str | None)
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
-    if isinstance(value, str) and value and _is_text(value):
+    if isinstance(value, str) and value and value == value.strip() and _can_be_carried(value):
         return value
     raise SourceFault(
         "InvalidCorrelation",
-        f"Expected a text that is not empty, an integer or a boolean as correlation of node {node_id!r} from source "
-        f"{source!r}, found {_shown(value)}.",
+        f"Expected a text of 1 to {CORRELATION_CHARS_MAX} characters without blanks at its ends, an integer or a "
+        f"boolean as correlation of node {node_id!r} at source {source!r}, found {_shown(value)}.",
     )
 
 
@@ -117,8 +124,10 @@ def _excerpt(text: str) -> str:
     return shown.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _is_text(value: str) -> bool:
-    """Whether a text can be stored: half of a surrogate pair, which JSON can escape, can't."""
+def _can_be_carried(value: str) -> bool:
+    """Whether a text is within the limit and can be stored: half of a surrogate pair, which JSON can escape, can't."""
+    if len(value) > CORRELATION_CHARS_MAX:
+        return False
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
