@@ -4,7 +4,7 @@ the hot path doesn't (`interlock.schemas.compiled`)."""
 import io
 import json
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 import fastavro
 import fastavro.schema
@@ -14,23 +14,29 @@ from interlock.schemas.errors import InvalidSchema
 Definition = dict[str, Any]
 """An Avro schema as JSON. `Any`, because that is what JSON is; what reads it decides by "type"."""
 
-_schemaless_reader = cast("Callable[..., object]", fastavro.schemaless_reader)
-_schemaless_writer = cast("Callable[..., None]", fastavro.schemaless_writer)
+# What fastavro says of its types is partial, so it gets whole ones where it enters.
+_schemaless_reader = cast("Callable[..., object]", fastavro.schemaless_reader)  # pyright: ignore[reportUnknownMemberType]
+_schemaless_writer = cast("Callable[..., None]", fastavro.schemaless_writer)  # pyright: ignore[reportUnknownMemberType]
 _fingerprint = cast("Callable[[str, str], str]", fastavro.schema.fingerprint)
 _canonical_form = cast("Callable[[Definition], str]", fastavro.schema.to_parsing_canonical_form)
 _parse_schema = cast("Callable[[Definition], object]", fastavro.parse_schema)
 
 
+def is_union(schema: Any) -> TypeGuard[list[Any]]:
+    """Whether a type is a list of branches."""
+    return isinstance(schema, list)
+
+
 def parse(text: str, where: str) -> Definition:
     """The record schema in a file's text. Raises `InvalidSchema`, which names `where`."""
     try:
-        definition = json.loads(text)
+        definition: Definition = json.loads(text)
         _parse_schema(definition)
     except Exception as error:  # fastavro names no root of its errors, and here all of them mean the same
         raise InvalidSchema(f"expected an Avro schema in {where}, found {error!r}") from error
-    if not isinstance(definition, dict) or definition.get("type") != "record":
+    if is_union(definition) or definition.get("type") != "record":
         raise InvalidSchema(f"expected an Avro record in {where}, found {text[:60]!r}")
-    return cast(Definition, definition)
+    return definition
 
 
 def fingerprint(definition: Definition) -> bytes:

@@ -122,9 +122,8 @@ class Catalog:
     def __init__(self, rows: Sequence[Row], nested: Mapping[str, type], root: Traversable) -> None:
         """Reads the files of `rows` below `root`."""
         self.rows = {row.name: row for row in rows}
-        self.types: dict[str, type] = {NAMESPACE + name: found for name, found in nested.items()}
-        """Avro's full name → class, of every record that may occur."""
-        self.types |= {NAMESPACE + row.name: row.type for row in rows}
+        self.types = {name: cls for cls, name in full_names(rows, nested).items()}
+        """Full Avro name → class, of every record that may occur."""
         self._schemas = {
             row.name: tuple(_read(row.name, version, root) for version in range(1, row.version + 1)) for row in rows
         }
@@ -142,6 +141,12 @@ class Catalog:
 def catalog() -> Catalog:
     """The catalogue of this release, read from the package once."""
     return Catalog(STORED, NESTED, files("interlock.schemas"))
+
+
+def full_names(rows: Sequence[Row], nested: Mapping[str, type]) -> dict[type, str]:
+    """Class → full Avro name, of every record that may occur."""
+    names = {cls: NAMESPACE + name for name, cls in nested.items()}
+    return names | {row.type: NAMESPACE + row.name for row in rows}
 
 
 def schema_path(name: str, version: int) -> str:

@@ -69,7 +69,7 @@ class AvroCodec:
             read, start = self._find_reader(data)
         try:
             item, end = read(data, start)
-        except (IndexError, ValueError) as error:
+        except (LookupError, ValueError) as error:
             raise self._unreadable(data, start, str(error)) from error
         if end != len(data):
             raise self._unreadable(data, start, f"one that would end at byte {end}")

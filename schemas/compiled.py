@@ -11,13 +11,12 @@ That is sound because stored classes have slots, no base and no `__post_init__` 
 what is read was constructed once before it was written.
 """
 
-import dataclasses
 import keyword
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from interlock.schemas import wire
-from interlock.schemas.avro import Definition
+from interlock.schemas.avro import Definition, is_union
 from interlock.schemas.errors import InvalidSchema
 from interlock.schemas.wire import Reader, Writer
 
@@ -61,7 +60,7 @@ class Compiler:
             if name not in known:
                 raise InvalidSchema(f"expected a type that a record may hold, found {schema!r}")
             return known[name]
-        if isinstance(schema, list):
+        if is_union(schema):
             branches = [self._value(branch, namespace, known) for branch in schema]
             write = wire.union_writer([(cls, write) for cls, write, _ in branches])
             return object, write, wire.union_reader([read for _, _, read in branches])
@@ -80,6 +79,11 @@ class _Field(NamedTuple):
     name: str
     schema: Any
     codecs: Codecs
+
+    @property
+    def nullable(self) -> bool:
+        """Whether it is a union whose first branch is null."""
+        return is_union(self.schema) and self.schema[0] == "null"
 
 
 class _Function:
@@ -115,32 +119,36 @@ def _writer(fields: Sequence[_Field], head: bytes) -> Writer:
             # The commonest by far, so it is written out instead of called.
             function.lines(f"b{number} = {value}.encode()")
             pieces += [f"{sizes}[len(b{number})]", f"b{number}"]
-        elif field.schema == "boolean":
-            pieces.append(f"{function.name(wire.BOOLEAN_BYTES)}[{value}]")
-        else:
-            pieces.append(f"{function.name(field.codecs[1])}({value})")
+            continue
+        call = f"{function.name(field.codecs[1])}({value})"
+        if field.nullable:
+            call = f"{function.name(wire.SIZES[0])} if {value} is None else {call}"
+        pieces.append(call)
     function.lines(f"return {join}(({', '.join(pieces)},))")
     return cast(Writer, function.made())
 
 
 def _reader(fields: Sequence[_Field], cls: type) -> Reader:
-    function = _Function("d, i")
+    function = _Function("d, j")
     new, twin = function.name(object.__new__), function.name(_twin(cls, [field.name for field in fields]))
     size = function.name(wire.read_size)
     function.lines(f"o = {new}({twin})")
     for field in fields:
         target = f"o.{_identifier(field.name)}"
+        call = f"{target}, j = {function.name(field.codecs[2])}(d, j)"
         if field.schema == "string":
             # A length below 64 is one even byte below 128.
             function.lines(
-                f"n = d[i]\nif n & 129:\n    n, i = {size}(d, i)\n    j = i + n\n"
-                f"else:\n    i += 1\n    j = i + (n >> 1)\n{target} = d[i:j].decode()\ni = j"
+                f"n = d[j]\nif n & 129:\n    n, i = {size}(d, j)\nelse:\n    n >>= 1\n    i = j + 1\n"
+                f"j = i + n\n{target} = d[i:j].decode()"
             )
-        elif field.schema == "boolean":
-            function.lines(f"{target} = {function.name(wire.BOOLEANS)}[d[i]]\ni += 1")
+        elif field.schema == "long":
+            function.lines(f"n = d[j]\nif n < 128:\n    {target} = (n >> 1) ^ -(n & 1)\n    j += 1\nelse:\n    {call}")
+        elif field.nullable:
+            function.lines(f"if d[j]:\n    {call}\nelse:\n    {target} = None\n    j += 1")
         else:
-            function.lines(f"{target}, i = {function.name(field.codecs[2])}(d, i)")
-    function.lines(f"o.__class__ = {function.name(cls)}\nreturn o, i")
+            function.lines(call)
+    function.lines(f"o.__class__ = {function.name(cls)}\nreturn o, j")
     return cast(Reader, function.made())
 
 
@@ -152,7 +160,7 @@ def _identifier(name: str) -> str:
 
 def _twin(cls: type, names: Sequence[str]) -> type:
     """A class with the slots of a stored class, which can become one of it and isn't frozen."""
-    found = [field.name for field in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else []
+    found = list(getattr(cls, "__dataclass_fields__", ()))
     if found != list(names):
         raise InvalidSchema(f"expected {cls.__name__} to have the fields {list(names)} of its schema, found {found}")
     if cls.__bases__ != (object,) or "__slots__" not in vars(cls) or hasattr(cls, "__post_init__"):

@@ -1,9 +1,9 @@
 """Why an object has no place in its schema. Asked only after writing it failed, so it may take its time."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, TypeGuard
 
-from interlock.schemas.avro import Definition
+from interlock.schemas.avro import Definition, is_union
 
 _CLASSES: Mapping[str, type] = {"string": str, "long": int, "boolean": bool, "null": type(None)}
 
@@ -19,7 +19,7 @@ class _Search:
         self._defined: dict[str, Definition] = {}
 
     def value(self, schema: Any, value: object, where: str, namespace: str) -> str | None:
-        if isinstance(schema, list):
+        if is_union(schema):
             return self._union(schema, value, where, namespace)
         if isinstance(schema, str):
             if schema in _CLASSES:
@@ -27,7 +27,7 @@ class _Search:
             schema = self._defined[schema if schema in self._defined else f"{namespace}.{schema}"]
         if schema["type"] == "record":
             return self._record(schema, value, where, namespace)
-        if not isinstance(value, tuple):
+        if not _is_tuple(value):
             return f"expected a tuple at {where}, found {_short(value)}"
         items = enumerate(value)
         if schema["type"] == "array":
@@ -52,7 +52,7 @@ class _Search:
         for branch in branches:
             if self._class(branch, namespace) is value.__class__:
                 return self.value(branch, value, where, namespace)
-        names = [branch["name"] if isinstance(branch, dict) else branch for branch in branches]
+        names = [branch if isinstance(branch, str) else branch.get("name", branch["type"]) for branch in branches]
         return f"expected one of {', '.join(names)} at {where}, found {_short(value)}"
 
     def _class(self, branch: Any, namespace: str) -> type | None:
@@ -63,9 +63,9 @@ class _Search:
         return tuple
 
     def _pair(self, schema: Any, value: object, where: str, namespace: str) -> str | None:
-        if not isinstance(value, tuple) or len(value) != 2:
+        if not _is_tuple(value) or len(value) != 2:
             return f"expected a pair at {where}, found {_short(value)}"
-        key, item = cast("tuple[object, object]", value)
+        key, item = value
         return _primitive("string", key, f"{where}[0]") or self.value(schema, item, f"{where}[1]", namespace)
 
 
@@ -83,6 +83,10 @@ def _primitive(name: str, value: object, where: str) -> str | None:
     elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
         return f"expected an integer of 64 bits at {where}, found one of {value.bit_length()} bits"
     return None
+
+
+def _is_tuple(value: object) -> TypeGuard[tuple[object, ...]]:
+    return isinstance(value, tuple)
 
 
 def _short(value: object) -> str:

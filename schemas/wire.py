@@ -1,7 +1,7 @@
 """Avro's binary encoding of what isn't a record: numbers, texts, lists, maps and unions, as functions ready to call.
 
 A writer takes a value and gives its bytes. A reader takes bytes and a place in them, and gives the value and the place
-behind it. Readers raise IndexError or ValueError for damaged bytes, or reach a place behind the end (a slice of bytes
+behind it. Readers raise LookupError or ValueError for damaged bytes, or reach a place behind the end (a slice of bytes
 is cut there in silence), so whoever called compares the place with the length; writers raise AttributeError,
 TypeError, KeyError or ValueError for values that have no place in the schema.
 """
@@ -23,9 +23,9 @@ def write_long(number: int) -> bytes:
     zigzag = number << 1 if number >= 0 else ~(number << 1)
     if zigzag < 16_384:
         return _LAST[zigzag]
-    if zigzag < 268_435_456:
-        return _PAIRS[zigzag & 16_383] + _LAST[zigzag >> 14]
-    if zigzag < 4_398_046_511_104:  # instants in milliseconds, until 2039
+    if zigzag < 1 << 42:  # among them instants in milliseconds, until 2039
+        if zigzag < 1 << 28:
+            return _PAIRS[zigzag & 16_383] + _LAST[zigzag >> 14]
         return _PAIRS[zigzag & 16_383] + _PAIRS[zigzag >> 14 & 16_383] + _LAST[zigzag >> 28]
     if zigzag >> 64:
         raise OverflowError(f"expected an integer of 64 bits, found {number}")
@@ -52,27 +52,47 @@ def read_long(data: bytes, at: int) -> tuple[int, int]:
     group = data[at]
     if group < 128:
         return (group >> 1) ^ -(group & 1), at + 1
-    zigzag, shift = group & 127, 7
+    # Written out for two and three bytes, as offsets take, and for six, as instants in milliseconds take.
+    second = data[at + 1]
+    zigzag = group & 127 | (second & 127) << 7
+    if second < 128:
+        return (zigzag >> 1) ^ -(zigzag & 1), at + 2
+    third = data[at + 2]
+    zigzag |= (third & 127) << 14
+    if third < 128:
+        return (zigzag >> 1) ^ -(zigzag & 1), at + 3
+    if len(data) >= at + 6:
+        fourth, fifth, sixth = data[at + 3], data[at + 4], data[at + 5]
+        if fourth > 127 and fifth > 127 and sixth < 128:
+            zigzag |= (fourth & 127) << 21 | (fifth & 127) << 28 | sixth << 35
+            return (zigzag >> 1) ^ -(zigzag & 1), at + 6
+    return _read_long_of_any_size(data, at)
+
+
+def _read_long_of_any_size(data: bytes, at: int) -> tuple[int, int]:
+    zigzag = shift = 0
     while True:
-        at += 1
         group = data[at]
+        at += 1
+        zigzag |= (group & 127) << shift
         if group < 128:
             break
-        zigzag |= (group & 127) << shift
         shift += 7
         if shift > 63:
-            raise ValueError("expected a number of at most ten bytes, found a longer one")
-    zigzag |= group << shift
+            raise ValueError("a number of more than ten bytes")
     if zigzag >> 64:
-        raise ValueError("expected a number of 64 bits, found a larger one")
-    return (zigzag >> 1) ^ -(zigzag & 1), at + 1
+        raise ValueError("a number of more than 64 bits")
+    return (zigzag >> 1) ^ -(zigzag & 1), at
 
 
 def read_size(data: bytes, at: int) -> tuple[int, int]:
     """A length. Raises ValueError where it is negative."""
+    low, high = data[at], data[at + 1]
+    if low > 127 and high < 128 and not low & 1:  # from 64 to 8,191, as hashes and payloads have it
+        return (low & 127 | high << 7) >> 1, at + 2
     size, at = read_long(data, at)
     if size < 0:
-        raise ValueError(f"expected a length, found {size}")
+        raise ValueError(f"a length of {size}")
     return size, at
 
 
@@ -84,7 +104,12 @@ def write_text(text: str) -> bytes:
 
 def read_text(data: bytes, at: int) -> tuple[str, int]:
     """Text."""
-    size, at = read_size(data, at)
+    size = data[at]
+    if size & 129:  # not a length below 64, which is one even byte below 128
+        size, at = read_size(data, at)
+    else:
+        size >>= 1
+        at += 1
     end = at + size
     return data[at:end].decode(), end
 
@@ -118,7 +143,9 @@ def read_null(data: bytes, at: int) -> tuple[None, int]:
 def array_writer(write: Writer) -> Writer:
     """Writes a sequence as one block."""
 
-    def write_array(items: Sequence[Any]) -> bytes:
+    def write_array(items: tuple[Any, ...]) -> bytes:
+        if items.__class__ is not tuple:
+            raise TypeError(f"expected a tuple, found {items!r}")
         if not items:
             return b"\0"
         return b"".join((SIZES[len(items)], *map(write, items), b"\0"))
@@ -180,12 +207,11 @@ def union_writer(branches: Sequence[tuple[type, Writer]]) -> Writer:
 
 
 def union_reader(branches: Sequence[Reader]) -> Reader:
-    """Reads a value as the branch that its number names. Raises IndexError where there is none."""
-    found = tuple(branches)
+    """Reads a value as the branch that its number names, at most 63. Raises KeyError where there is none."""
+    found = {write_long(index)[0]: read for index, read in enumerate(branches)}
 
     def read_union(data: bytes, at: int) -> tuple[Any, int]:
-        branch, at = read_size(data, at)
-        return found[branch](data, at)
+        return found[data[at]](data, at + 1)
 
     return read_union
 
