@@ -11,7 +11,7 @@ from types import FrameType
 from ops.kafka.broker import Cluster
 from ops.kafka.errors import BrokerFailed, KafkaError, KafkaMissing
 from ops.kafka.fetch import KAFKA_VERSION, fetch, home
-from ops.kafka.source import find_source
+from ops.kafka.source import find_source, running
 
 MISSING = 3
 """The exit code where no broker can be had; `make test` hands it on."""
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if chosen.command == "fetch":
             print(fetch())
         elif chosen.command == "check":
-            print(f"kafka: the tests use {find_source().value}")
+            print(f"kafka: the tests use {running() or find_source().value}")
         else:
             # A quorum remembers where its nodes listened, so another port is another cluster.
             _run(chosen.folder or home() / f"cluster-{chosen.nodes}-{chosen.port}", chosen.nodes, chosen.port)

@@ -10,25 +10,28 @@ from ops.kafka.fetch import KAFKA_VERSION, fetch
 from ops.kafka.needs import docker_answers, java
 
 IMAGE = f"apache/kafka:{KAFKA_VERSION}"
-RUNNING = "INTERLOCK_TEST_KAFKA"
-"""The name of the environment variable that holds `host:port` of a broker to use as it is."""
+CHOICE = "INTERLOCK_TEST_KAFKA"
+"""Names the environment variable that holds `host:port` of a broker to use as it is, or `java` to pass Docker by."""
 PULL_SECONDS_MAX = 900
 
 
 class Source(Enum):
-    """The three, in the order in which they are tried."""
+    """How a broker of the tests' own is started, in the order in which they are tried."""
 
-    RUNNING = f"the broker that ${RUNNING} names"
     DOCKER = f"{IMAGE} in Docker"
     JAVA = f"Apache Kafka {KAFKA_VERSION} with this machine's Java"
 
 
+def running() -> str | None:
+    """`host:port` of a broker that is up already, for the tests that share one."""
+    chosen = os.environ.get(CHOICE, "")
+    return chosen if ":" in chosen else None
+
+
 def find_source() -> Source:
     """The first that can be had, made ready: image pulled, jars fetched. Raises `KafkaMissing` where none can."""
-    if os.environ.get(RUNNING):
-        return Source.RUNNING
     docker = "expected a Docker engine to answer, found none"
-    if docker_answers():
+    if os.environ.get(CHOICE) != "java" and docker_answers():
         docker = f"expected the Docker engine to have or pull {IMAGE}, found that it can't"
         if _has_image():
             return Source.DOCKER

@@ -7,7 +7,6 @@ Where the brokers come from is `ops.kafka.source`'s business. Where none can be 
 that it was skipped would be read by nobody. `make test` leaves these tests out then, says so, and ends with 3.
 """
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Protocol
 import pytest
 
 from ops.kafka import Cluster, KafkaMissing
-from ops.kafka.source import RUNNING, Source, find_source
+from ops.kafka.source import Source, find_source, running
 from tests.support.kafka_docker import DockerCluster
 
 
@@ -57,8 +56,7 @@ class Brokers(Protocol):
 def start_brokers(folder: Path, nodes: int, until: ExitStack) -> Brokers:
     """Starts a cluster that ends with `until`; the test fails where none can be had."""
     try:
-        source = find_source()
-        if source is Source.DOCKER:
+        if find_source() is Source.DOCKER:
             return until.enter_context(DockerCluster(nodes))
         return until.enter_context(Cluster(folder, nodes=nodes))
     except KafkaMissing as missing:
@@ -68,9 +66,8 @@ def start_brokers(folder: Path, nodes: int, until: ExitStack) -> Brokers:
 @pytest.fixture(scope="session")
 def kafka_bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """`host:port` of the session's broker; of the one that $INTERLOCK_TEST_KAFKA names, where it is set."""
-    running = os.environ.get(RUNNING)
     with ExitStack() as until:
-        yield running or start_brokers(tmp_path_factory.mktemp("kafka"), 1, until).bootstrap
+        yield running() or start_brokers(tmp_path_factory.mktemp("kafka"), 1, until).bootstrap
 
 
 @pytest.fixture
