@@ -110,7 +110,7 @@ class _Said(TypedDict):
 def _said(append: Append, stored: Stored) -> _Said:
     headers = dict(stored.headers)
     return {
-        "stream": stored.key.decode(),
+        "stream": stored.key.decode("utf-8", "surrogatepass"),
         "revision": int(headers[H_REVISION]),
         "type": headers[H_TYPE].decode(),
         "time_ms": int(headers[H_TIME]),

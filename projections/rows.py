@@ -162,7 +162,7 @@ class _TupleGetter(Protocol):
 
 
 def _tuple_getter(names: tuple[str, ...]) -> _TupleGetter:
-    if len(names) > 1:
-        return cast(_TupleGetter, attrgetter(*names))
-    single = attrgetter(names[0])
-    return lambda row: (single(row),)
+    if len(names) == 1:
+        (name,) = names
+        return lambda row: (getattr(row, name),)
+    return cast(_TupleGetter, attrgetter(*names))

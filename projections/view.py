@@ -4,13 +4,14 @@ A fold is pure: an event and the rows so far give changed rows, whoever asks and
 an event that it doesn't know, so that a view never goes on with a hole in it; what a view doesn't need it names.
 """
 
+import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from interlock.log.frame import Append
 from interlock.log.port import Shard
-from interlock.projections.recorded import Codec, Recorded, UnreadableEvent, decode_append
+from interlock.projections.recorded import Codec, Envelope, Recorded, UnreadableEvent, decode_append, envelopes
 from interlock.projections.rows import Rows, Table
 
 FoldAppend = Callable[[Shard, Append, Codec, Rows], None]
@@ -55,15 +56,46 @@ def each_event(fold: Callable[[Recorded, Rows], None]) -> FoldAppend:
         for recorded in events:
             try:
                 fold(recorded, rows)
+            except sqlite3.Error:
+                # The rows can't be read now, which says nothing about the event.
+                raise
             except Exception as error:
-                raise CannotFold(
-                    f"expected to fold {recorded.type} of {recorded.stream!r} at revision {recorded.revision} "
-                    f"(append {recorded.number} of {shard}), found {error!r}"
-                ) from error
+                raise _cannot_fold(shard, recorded, error) from error
 
     return fold_append
 
 
-def unknown(recorded: Recorded) -> Exception:
+def each_envelope(fold: Callable[[Shard, Envelope, Rows], None]) -> FoldAppend:
+    """Folds an append event by event, without decoding what they hold; `fold` is told the shard too."""
+
+    def fold_append(shard: Shard, append: Append, codec: Codec, rows: Rows) -> None:
+        try:
+            events = envelopes(append)
+        except UnreadableEvent as error:
+            raise CannotFold(f"{shard}: {error}") from error
+        for envelope in events:
+            try:
+                fold(shard, envelope, rows)
+            except sqlite3.Error:
+                raise
+            except Exception as error:
+                raise _cannot_fold(shard, envelope, error) from error
+
+    return fold_append
+
+
+def unknown(event: object) -> Exception:
     """What a fold raises for an event that it doesn't know."""
-    return TypeError(f"no fold for {type(recorded.event).__name__}; run a release that knows it")
+    return TypeError(f"no fold for {type(event).__name__}")
+
+
+def missing(what: str) -> Exception:
+    """What a fold raises for an event whose row should have been there."""
+    return LookupError(f"no row of {what}, which an earlier event should have made; the journal is damaged")
+
+
+def _cannot_fold(shard: Shard, envelope: Envelope, error: Exception) -> CannotFold:
+    return CannotFold(
+        f"expected to fold {envelope.type} of {envelope.stream!r} at revision {envelope.revision} "
+        f"(append {envelope.number} of {shard}), found {error!r}"
+    )

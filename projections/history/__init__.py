@@ -1,0 +1,1 @@
+"""History: every event of every aggregate, as it was recorded."""

@@ -1,0 +1,135 @@
+"""How the publishing journal becomes slots and publications."""
+
+from dataclasses import replace
+from typing import Final
+
+from interlock.domain.publishing.claims.events import ClaimsChanged
+from interlock.domain.publishing.executable.events import ExecutableSaved
+from interlock.domain.publishing.publication.events import (
+    ProjectionPrepared,
+    PublicationActivated,
+    PublicationFailed,
+    PublicationRequested,
+    PublicationRetired,
+    PublicationServed,
+    PublicationStaged,
+    PublicationSuperseded,
+    RoutingShardReached,
+)
+from interlock.domain.publishing.slot.events import SlotActivated
+from interlock.projections.recorded import Recorded
+from interlock.projections.rows import Rows
+from interlock.projections.slots.store import (
+    PROJECTIONS,
+    PUBLICATIONS,
+    REACHED,
+    SLOTS,
+    TABLES,
+    ProjectionRow,
+    PublicationRow,
+    ReachedRow,
+    SlotRow,
+)
+from interlock.projections.view import View, each_event, missing, unknown
+
+
+def fold(recorded: Recorded, rows: Rows) -> None:
+    """Folds one event of the publishing journal."""
+    match recorded.event:
+        case PublicationRequested() as event:
+            rows.put(PUBLICATIONS, _requested(event))
+        case PublicationStaged() as event:
+            _stage(event, rows)
+        case ProjectionPrepared() as event:
+            row = ProjectionRow(publication_id=event.publication_id, kind=event.kind, prepared_at_ms=event.at_ms)
+            rows.put(PROJECTIONS, row)
+        case PublicationActivated() as event:
+            _activate(event, rows)
+        case SlotActivated() as event:
+            rows.put(SLOTS, _selected(event))
+        case RoutingShardReached() as event:
+            rows.put(REACHED, ReachedRow(publication_id=event.publication_id, partition=event.partition))
+        case PublicationServed() as event:
+            rows.put(PUBLICATIONS, replace(_known(event.publication_id, rows), served_at_ms=event.at_ms))
+        case (PublicationRetired() | PublicationFailed() | PublicationSuperseded()) as event:
+            _end(event, rows)
+        case ClaimsChanged() | ExecutableSaved():
+            pass
+        case event:
+            raise unknown(event)
+
+
+def _requested(event: PublicationRequested) -> PublicationRow:
+    return PublicationRow(
+        publication_id=event.publication_id,
+        command_id=event.command_id,
+        shell=event.shell,
+        definition_id=event.definition_id,
+        slot_id=event.slot_id,
+        slot_name=event.slot_name,
+        policy_source=event.policy_source,
+        expected_revision=event.expected_revision,
+        requested_by=event.requested_by,
+        requested_at_ms=event.requested_at_ms,
+        status="requested",
+    )
+
+
+def _stage(event: PublicationStaged, rows: Rows) -> None:
+    staged = replace(
+        _known(event.publication_id, rows),
+        status="pending-projection",
+        definition_version=event.definition_version,
+        artifact_id=event.artifact_id,
+        deadline_ms=event.deadline_ms,
+        staged_at_ms=event.at_ms,
+    )
+    rows.put(PUBLICATIONS, staged)
+    for kind in event.required_projections:
+        rows.put(PROJECTIONS, ProjectionRow(publication_id=event.publication_id, kind=kind, prepared_at_ms=None))
+
+
+def _activate(event: PublicationActivated, rows: Rows) -> None:
+    active = replace(
+        _known(event.publication_id, rows),
+        status="active",
+        revision=event.revision,
+        position=event.position,
+        routing_shards=event.routing_shards,
+        activated_at_ms=event.at_ms,
+    )
+    rows.put(PUBLICATIONS, active)
+
+
+def _selected(event: SlotActivated) -> SlotRow:
+    return SlotRow(
+        slot_id=event.slot_id,
+        shell=event.shell,
+        definition_id=event.definition_id,
+        name=event.name,
+        revision=event.revision,
+        publication_id=event.publication_id,
+        activated_at_ms=event.at_ms,
+    )
+
+
+def _end(event: PublicationRetired | PublicationFailed | PublicationSuperseded, rows: Rows) -> None:
+    ended = replace(_known(event.publication_id, rows), ended_at_ms=event.at_ms)
+    match event:
+        case PublicationRetired():
+            ended = replace(ended, status="retired", replaced_by=event.replaced_by)
+        case PublicationFailed():
+            ended = replace(ended, status="failed", reason=event.reason)
+        case PublicationSuperseded():
+            ended = replace(ended, status="superseded", found_revision=event.found_revision)
+    rows.put(PUBLICATIONS, ended)
+
+
+def _known(publication_id: str, rows: Rows) -> PublicationRow:
+    row = rows.get(PUBLICATIONS, publication_id)
+    if row is None:
+        raise missing(f"publication {publication_id}")
+    return row
+
+
+VIEW: Final = View(name="slots", contexts=("publishing",), tables=TABLES, fold=each_event(fold), version=1)

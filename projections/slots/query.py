@@ -1,0 +1,141 @@
+"""Questions to slots and publications."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from interlock.domain.sharding import slot_id
+from interlock.projections.paging import Cursor, Filter
+from interlock.projections.reader import Snapshot, ViewReader
+from interlock.projections.slots.store import (
+    PROJECTIONS,
+    PUBLICATIONS,
+    REACHED,
+    SLOTS,
+    ProjectionRow,
+    PublicationRow,
+    SlotRow,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicationView:
+    """A publication with what it still waits for."""
+
+    publication: PublicationRow
+    projections: tuple[ProjectionRow, ...]
+    """What it requires, by kind."""
+    missing_projections: tuple[str, ...]
+    """The kinds that have not answered; empty unless it is pending-projection."""
+    reached_shards: tuple[int, ...]
+    """The routing shards that decide at it or later."""
+    missing_shards: tuple[int, ...]
+    """Those that don't yet; empty unless it is active and "active" was not answered."""
+
+    @property
+    def pending(self) -> bool:
+        """Whether its authority, or the answer "active", is still to come."""
+        row = self.publication
+        waits_for_shards = row.status == "active" and row.served_at_ms is None
+        return row.status in ("requested", "pending-projection") or waits_for_shards
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotView:
+    """A slot with its authority."""
+
+    slot: SlotRow
+    authority: PublicationView
+
+
+class Slots(Protocol):
+    """What may be asked; each answer is of one moment. Every question may raise `WarmingUp`."""
+
+    def slots(self, shell: str) -> tuple[SlotRow, ...]:
+        """The slots of a shell, by definition and name."""
+        ...
+
+    def slot(self, shell: str, definition_id: str, name: str) -> SlotView | None:
+        """A slot; None if nothing was ever activated in it."""
+        ...
+
+    def publications(
+        self,
+        shell: str,
+        *,
+        definition_id: str | None = None,
+        slot: str | None = None,
+        status: str | None = None,
+        after: Cursor | None = None,
+        limit: int = 50,
+    ) -> tuple[PublicationRow, ...]:
+        """Publications, the newest first; `slot` is a slot's id, `after` the cursor of the last one that is known."""
+        ...
+
+    def publication(self, publication_id: str) -> PublicationView | None:
+        """A publication; None if there is none of this id."""
+        ...
+
+
+def cursor_of(publication: PublicationRow) -> Cursor:
+    """Where a list goes on behind this publication."""
+    return publication.requested_at_ms, publication.publication_id
+
+
+class SqliteSlots:
+    """Answers from the view's file; implements `Slots`."""
+
+    def __init__(self, reader: ViewReader) -> None:
+        self._reader = reader
+
+    def slots(self, shell: str) -> tuple[SlotRow, ...]:
+        """The slots of a shell, by definition and name."""
+        with self._reader.snapshot() as snapshot:
+            return tuple(snapshot.select(SLOTS, "shell = ? ORDER BY definition_id, name", (shell,)))
+
+    def slot(self, shell: str, definition_id: str, name: str) -> SlotView | None:
+        """A slot; None if nothing was ever activated in it."""
+        with self._reader.snapshot() as snapshot:
+            row = snapshot.get(SLOTS, slot_id(shell, definition_id, name))
+            authority = None if row is None else _publication(snapshot, row.publication_id)
+        return None if row is None or authority is None else SlotView(slot=row, authority=authority)
+
+    def publications(
+        self,
+        shell: str,
+        *,
+        definition_id: str | None = None,
+        slot: str | None = None,
+        status: str | None = None,
+        after: Cursor | None = None,
+        limit: int = 50,
+    ) -> tuple[PublicationRow, ...]:
+        """Publications, the newest first."""
+        chosen = Filter().equal("shell", shell).equal("definition_id", definition_id).equal("slot_id", slot)
+        chosen.equal("status", status).newest_first("requested_at_ms", "publication_id", after, limit)
+        with self._reader.snapshot() as snapshot:
+            return tuple(snapshot.select(PUBLICATIONS, chosen.rest, chosen.values))
+
+    def publication(self, publication_id: str) -> PublicationView | None:
+        """A publication; None if there is none of this id."""
+        with self._reader.snapshot() as snapshot:
+            return _publication(snapshot, publication_id)
+
+
+def _publication(snapshot: Snapshot, publication_id: str) -> PublicationView | None:
+    row = snapshot.get(PUBLICATIONS, publication_id)
+    if row is None:
+        return None
+    by_id = (publication_id,)
+    projections = tuple(snapshot.select(PROJECTIONS, "publication_id = ? ORDER BY kind", by_id))
+    reached = tuple(each.partition for each in snapshot.select(REACHED, "publication_id = ? ORDER BY partition", by_id))
+    waits_for_shards = row.status == "active" and row.served_at_ms is None
+    waits_for_projections = row.status == "pending-projection"
+    return PublicationView(
+        publication=row,
+        projections=projections,
+        missing_projections=tuple(
+            each.kind for each in projections if waits_for_projections and each.prepared_at_ms is None
+        ),
+        reached_shards=reached,
+        missing_shards=tuple(shard for shard in range(row.routing_shards) if waits_for_shards and shard not in reached),
+    )

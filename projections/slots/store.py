@@ -1,0 +1,98 @@
+"""The rows of slots and their publications."""
+
+from dataclasses import dataclass
+
+from interlock.domain.publishing.publication.state import Status
+from interlock.projections.rows import Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotRow:
+    """A slot that has had an authority; it has one ever since."""
+
+    slot_id: str
+    shell: str
+    definition_id: str
+    name: str
+    revision: int
+    """One more with each activation, from 1."""
+    publication_id: str
+    """The publication that has authority."""
+    activated_at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicationRow:
+    """A publication. What has not happened is 0, "" or None."""
+
+    publication_id: str
+    command_id: str
+    shell: str
+    definition_id: str
+    slot_id: str
+    slot_name: str
+    policy_source: str
+    """Which policy named the slot: "request", "workflow" or "host"."""
+    expected_revision: int
+    """The slot revision that the attempt observed."""
+    requested_by: str
+    requested_at_ms: int
+    status: Status
+    definition_version: str = ""
+    artifact_id: str = ""
+    deadline_ms: int | None = None
+    """When it fails if a projection has not answered; None before it is staged."""
+    staged_at_ms: int | None = None
+    revision: int = 0
+    """The slot's revision that selected it."""
+    position: int = 0
+    """The append of the publishing journal that activated it; routing decides at it."""
+    routing_shards: int = 0
+    """How many have to decide at it before "active" is answered."""
+    activated_at_ms: int | None = None
+    served_at_ms: int | None = None
+    """When every routing shard had reached it, and "active" was answered."""
+    ended_at_ms: int | None = None
+    """When it was retired, failed or superseded."""
+    replaced_by: str = ""
+    """The publication that took its place, if it is retired."""
+    reason: str = ""
+    """Why it failed."""
+    found_revision: int = 0
+    """The revision to which it lost, if it is superseded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectionRow:
+    """A projection that a publication requires."""
+
+    publication_id: str
+    kind: str
+    """The view, such as "trigger-index"."""
+    prepared_at_ms: int | None
+    """None while it has not answered that its rows are prepared."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReachedRow:
+    """A routing shard that decides at a publication's activation or later."""
+
+    publication_id: str
+    partition: int
+
+
+SLOTS = Table("slots", SlotRow, ("slot_id",), indexes=(("shell", "definition_id", "name"),))
+PUBLICATIONS = Table(
+    "publications",
+    PublicationRow,
+    ("publication_id",),
+    indexes=(
+        ("requested_at_ms", "publication_id"),
+        ("slot_id", "requested_at_ms", "publication_id"),
+        ("definition_id", "requested_at_ms", "publication_id"),
+        ("command_id",),
+    ),
+)
+PROJECTIONS = Table("projections", ProjectionRow, ("publication_id", "kind"))
+REACHED = Table("reached", ReachedRow, ("publication_id", "partition"))
+TABLES = (SLOTS, PUBLICATIONS, PROJECTIONS, REACHED)

@@ -1,0 +1,1 @@
+"""Stimuli and dead letters: what came in, and what became of it."""

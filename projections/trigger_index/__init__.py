@@ -1,0 +1,1 @@
+"""The trigger index: which bindings of which publication a stimulus meets."""

@@ -1,0 +1,45 @@
+"""Questions to the trigger index. Only `authoritative` says what a stimulus meets."""
+
+from typing import Protocol
+
+from interlock.projections.reader import ViewReader
+from interlock.projections.trigger_index.store import ASKS, BINDINGS, AskRow, BindingRow
+
+
+class TriggerIndex(Protocol):
+    """What may be asked; each answer is of one moment. Every question may raise `WarmingUp`."""
+
+    def authoritative(self, shell: str, identity: str) -> tuple[BindingRow, ...]:
+        """The bindings that a stimulus of this identity meets, by their ids; prepared rows are not among them."""
+        ...
+
+    def bindings(self, publication_id: str) -> tuple[BindingRow, ...]:
+        """All rows of a publication, prepared ones included: for who compares or explains, not for who starts work."""
+        ...
+
+    def asks(self) -> tuple[AskRow, ...]:
+        """The preparations that were not recorded yet, the one with the nearest deadline first."""
+        ...
+
+
+class SqliteTriggerIndex:
+    """Answers from the view's file; implements `TriggerIndex`."""
+
+    def __init__(self, reader: ViewReader) -> None:
+        self._reader = reader
+
+    def authoritative(self, shell: str, identity: str) -> tuple[BindingRow, ...]:
+        """The bindings that a stimulus of this identity meets, by their ids; prepared rows are not among them."""
+        where = "shell = ? AND identity = ? AND state = 'active' ORDER BY binding_id"
+        with self._reader.snapshot() as snapshot:
+            return tuple(snapshot.select(BINDINGS, where, (shell, identity)))
+
+    def bindings(self, publication_id: str) -> tuple[BindingRow, ...]:
+        """All rows of a publication, prepared ones included."""
+        with self._reader.snapshot() as snapshot:
+            return tuple(snapshot.select(BINDINGS, "publication_id = ? ORDER BY binding_id", (publication_id,)))
+
+    def asks(self) -> tuple[AskRow, ...]:
+        """The preparations that were not recorded yet, the one with the nearest deadline first."""
+        with self._reader.snapshot() as snapshot:
+            return tuple(snapshot.select(ASKS, "1 ORDER BY deadline_ms, publication_id"))

@@ -1,0 +1,62 @@
+"""The rows of the trigger index."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from interlock.projections.rows import Table
+
+State = Literal["prepared", "active"]
+"""prepared: written for a candidate, and seen by nobody who asks for authority · active: its slot selects it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateRow:
+    """A publication that is the authority or may become it; what its bindings need to know of it."""
+
+    publication_id: str
+    shell: str
+    definition_id: str
+    slot_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BindingRow:
+    """One trigger of a publication; never authority by itself (PUB-03)."""
+
+    publication_id: str
+    binding_id: str
+    state: State
+    shell: str
+    definition_id: str
+    slot_id: str
+    artifact_id: str
+    """What a run is pinned to that it starts."""
+    node_id: str
+    """The trigger node."""
+    type: str
+    """The stimulus type."""
+    name: str
+    """The stimulus name."""
+    identity: str
+    """Of both, normalised; what a stimulus is looked up by."""
+    cardinality: str
+    """ "exclusive" or "fan-out"."""
+    claim: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskRow:
+    """A staged candidate whose preparation was not recorded yet: its holder owes an answer."""
+
+    publication_id: str
+    kind: str
+    """Which view is asked."""
+    shell: str
+    deadline_ms: int
+    """When the candidate fails if it has no answer."""
+
+
+CANDIDATES = Table("candidates", CandidateRow, ("publication_id",))
+BINDINGS = Table("bindings", BindingRow, ("publication_id", "binding_id"), indexes=(("shell", "identity", "state"),))
+ASKS = Table("asks", AskRow, ("publication_id", "kind"))
+TABLES = (CANDIDATES, BINDINGS, ASKS)
