@@ -25,6 +25,10 @@ from interlock.processors.publishing.preparation import Preparation
 from interlock.processors.replica import AuthorityReplica
 from interlock.processors.routing.handler import RoutingHandler
 from interlock.projections.host import ViewHost
+from interlock.projections.reader import ViewReader
+from interlock.projections.trigger_index.fold import VIEW as TRIGGER_INDEX
+from interlock.projections.trigger_index.holder import TriggerIndexHolder
+from interlock.projections.trigger_index.query import SqliteTriggerIndex
 from interlock.projections.view import View
 from interlock.projections.views import VIEWS
 from interlock.runtime.backend import Backend
@@ -152,16 +156,16 @@ class Engine:
             host = self._view_host(view, directory)
             await host.start()
             self.views[view.name] = host
-        for kind in VIEWS_OF_PREPARATION:
-            preparation = Preparation(
-                kind,
-                self.views[kind],
-                directory,
-                wire=self.parts.backend.log,
-                codec=self.parts.codec,
-                topics=self.topics,
-            )
-            self._run(f"preparation of {kind}", preparation.run())
+        index = self.views[TRIGGER_INDEX.name]
+        holder = TriggerIndexHolder(index, SqliteTriggerIndex(ViewReader(directory, TRIGGER_INDEX)))
+        preparation = Preparation(
+            index,
+            holder.pending_answers,
+            wire=self.parts.backend.log,
+            codec=self.parts.codec,
+            topics=self.topics,
+        )
+        self._run("preparation of triggers", preparation.run())
 
     def _view_host(self, view: View, directory: Path) -> ViewHost:
         backend = self.parts.backend
