@@ -45,17 +45,30 @@ class Snapshot:
         """The row with this key, or None if there is none; raises `WarmingUp` where that can't be said yet."""
         where = " AND ".join(f"{name} = ?" for name in table.key)
         found = self.select(table, where, key)
-        if not found and (self.marks.error or not self.marks.caught_up):
+        if not found:
+            self.require_caught_up()
+            return None
+        return found[0]
+
+    def require_caught_up(self) -> None:
+        """To be called before "not found" is said. Raises `WarmingUp` where the view can't say so."""
+        if self.marks.error or not self.marks.caught_up:
             raise WarmingUp(
                 f"expected the view {self._view.name!r} to have caught up, found it "
                 f"{self.marks.error or 'warming up'}; ask again later"
             )
-        return found[0] if found else None
 
     def select(self, table: Table[R], rest: str, values: tuple[Value, ...] = ()) -> list[R]:
         """The rows for which `rest` holds: what follows WHERE in SQL, the order included."""
         found = self._connection.execute(f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE {rest}", values)
         return [table.row_of(each) for each in found]
+
+    def count(self, table: Table[R], by: str, rest: str, values: tuple[Value, ...] = ()) -> dict[str, int]:
+        """How many rows for which `rest` holds have each value of the column `by`; scans them."""
+        found = self._connection.execute(
+            f"SELECT {by}, COUNT(*) FROM {table.name} WHERE {rest} GROUP BY {by} ORDER BY {by}", values
+        )
+        return dict(found.fetchall())
 
     def positions(self) -> dict[Shard, Position]:
         """How far the rows are, for each shard that anything came from."""
