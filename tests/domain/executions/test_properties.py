@@ -11,11 +11,19 @@ from interlock.domain.decider import NOTHING, Change, Decided, Decision, Intent,
 from interlock.domain.definitions.executable import Executable, Node
 from interlock.domain.executions.coalesce import COALESCED_STEPS_MAX, coalesce
 from interlock.domain.executions.execution import decide
+from interlock.domain.executions.execution.commands import ActivityFinished
 from interlock.domain.executions.execution.events import BookmarkConsumed, BookmarkCreated, ExecutionEvent, Step
 from interlock.domain.executions.execution.scheduler import IDLE, Invoke, next_step
 from interlock.domain.executions.execution.state import Ended, ExecutionState, summary
 from interlock.domain.executions.shard import ExecutionsShard
-from interlock.domain.messages import CancelExecution, RegisterWait, Reply, ResumeDeclined, WithdrawWait
+from interlock.domain.messages import (
+    CancelExecution,
+    RegisterWait,
+    Reply,
+    ResumeDeclined,
+    ResumeExecution,
+    WithdrawWait,
+)
 from tests.domain.executions.scenario import (
     RUN,
     Abandon,
@@ -108,6 +116,8 @@ class World:
     def handle(self, one: Asked) -> Decided:
         """Decides, commits, and holds what always holds."""
         known = self.shard.find(RUN)
+        if not self._is_early(one):
+            self.asked.append(one)
         result = decided(known, one, self.executable, self.now_ms)
         if isinstance(known, Ended):
             assert events_of(result) == (), "after an end nothing changes"
@@ -118,9 +128,18 @@ class World:
             self.events.append(event)
         if isinstance(result, Decision):
             self.intents += result.intents
-        self.asked.append(one)
         self._assert_what_holds_between_decisions()
         return result
+
+    def _is_early(self, one: Asked) -> bool:
+        """Whether it tells of what has not begun, which nobody can know of; coming again later it would be the first."""
+        if isinstance(one, ResumeExecution):
+            created = (event.bookmark_id for event in self.events if isinstance(event, BookmarkCreated))
+            return one.bookmark_id not in created
+        if isinstance(one, ActivityFinished) and self.state is not None:
+            ahead = self.executable.nodes[self.state.cursor + 1 :]
+            return one.node_id in [node.id for node in ahead]
+        return False
 
     def _assert_what_holds_between_decisions(self) -> None:
         assert fold(evolve_known, None, self.events) == self.state, "replay equals live"
