@@ -248,6 +248,11 @@ class MemoryLog:
             raise NotNow(f"expected an open log to send to {shard}, found it closed")
         if not batch:
             raise Refused(f"expected at least one record for {shard}, found none")
+        try:
+            for name in (name for record in batch for name, _ in record.headers if not name.isascii()):
+                name.encode()
+        except UnicodeEncodeError as error:
+            raise Refused(f"expected header names for {shard} that have a UTF-8 form, found: {error}") from error
         size = batch_bytes(batch)
         if size > self._batch_bytes_max:
             raise BatchTooLarge(f"expected at most {self._batch_bytes_max} bytes for {shard}, found {size}")
