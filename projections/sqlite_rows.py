@@ -32,11 +32,11 @@ class SqliteRows:
 
     def put(self, table: Table[R], row: R) -> None:
         """Writes the row, in place of one with the same key."""
-        self._of(table).changed[table.key_of(row)] = row
+        self._of(table).put(table.key_of(row), row)
 
     def delete(self, table: Table[R], *key: str | int) -> None:
         """Removes the row with this key, if there is one."""
-        self._of(table).changed[key] = None
+        self._of(table).put(key, None)
 
     def flush(self) -> None:
         """Writes what has changed."""
@@ -54,7 +54,9 @@ class _Changes(Generic[R]):
     """The rows of one table that have changed since they were written, and of those that were written the newest."""
 
     def __init__(self, connection: sqlite3.Connection, table: Table[R]) -> None:
-        self.changed: dict[Key, R | None] = {}
+        self._changed: dict[Key, R | None] = {}
+        self._by_first: dict[str | int, list[Key]] | None = None
+        """The keys that have changed by their first field; made when they are first asked for."""
         self._cached: dict[Key, R] = {}
         self._connection = connection
         self._table = table
@@ -69,9 +71,14 @@ class _Changes(Generic[R]):
             f" ON CONFLICT ({', '.join(table.key)}) DO {f'UPDATE SET {updates}' if updates else 'NOTHING'}"
         )
 
+    def put(self, key: Key, row: R | None) -> None:
+        if self._by_first is not None and key not in self._changed:
+            self._by_first.setdefault(key[0], []).append(key)
+        self._changed[key] = row
+
     def get(self, key: Key) -> R | None:
-        if key in self.changed:
-            return self.changed[key]
+        if key in self._changed:
+            return self._changed[key]
         cached = self._cached.get(key)
         if cached is not None:
             return cached
@@ -83,19 +90,28 @@ class _Changes(Generic[R]):
         where = f" WHERE {' AND '.join(f'{name} = ?' for name in names)}" if names else ""
         rows = map(self._table.row_of, self._connection.execute(f"{self._select}{where}", prefix))
         found: dict[Key, R | None] = {self._table.key_of(row): row for row in rows}
-        found.update((key, row) for key, row in self.changed.items() if key[: len(prefix)] == prefix)
+        found.update((key, self._changed[key]) for key in self._changed_under(prefix))
         return [row for _, row in sorted(found.items()) if row is not None]
 
+    def _changed_under(self, prefix: Key) -> list[Key]:
+        if not prefix:
+            return list(self._changed)
+        if self._by_first is None:
+            self._by_first = {}
+            for key in self._changed:
+                self._by_first.setdefault(key[0], []).append(key)
+        return [key for key in self._by_first.get(prefix[0], ()) if key[: len(prefix)] == prefix]
+
     def flush(self) -> None:
-        if not self.changed:
+        if not self._changed:
             return
-        gone = [key for key, row in self.changed.items() if row is None]
+        gone = [key for key, row in self._changed.items() if row is None]
         if gone:
             self._connection.executemany(self._delete, gone)
-        kept = {key: row for key, row in self.changed.items() if row is not None}
+        kept = {key: row for key, row in self._changed.items() if row is not None}
         if kept:
             self._connection.executemany(self._upsert, map(self._table.values_of, kept.values()))
-        self.changed = {}
+        self._changed, self._by_first = {}, None
         if self._table.reread:
             self._remember(gone, kept)
 
