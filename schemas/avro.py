@@ -34,9 +34,11 @@ def parse(text: str, where: str) -> Definition:
         _parse_schema(definition)
     except Exception as error:  # fastavro names no root of its errors, and here all of them mean the same
         raise InvalidSchema(f"expected an Avro schema in {where}, found {error!r}") from error
-    if is_union(definition) or definition.get("type") != "record":
-        raise InvalidSchema(f"expected an Avro record in {where}, found {text[:60]!r}")
-    return definition
+    match definition:
+        case {"type": "record"}:
+            return definition
+        case _:
+            raise InvalidSchema(f"expected an Avro record in {where}, found {text[:60]!r}")
 
 
 def fingerprint(definition: Definition) -> bytes:
