@@ -209,6 +209,16 @@ class ViewHost:
         """Whether the rows have reached the end that was seen at the start, and still move."""
         return self._copy is not None and self._copy.projector.caught_up and not self._copy.error
 
+    @property
+    def error(self) -> str:
+        """Why the view has stopped, and what to do; "" if it hasn't."""
+        return self._serving.error
+
+    @property
+    def waiting_for(self) -> str:
+        """What passes by itself, such as a log that can't be reached; "" if nothing."""
+        return self._serving.projector.waiting_for()
+
     def digest(self) -> str:
         """A digest over all rows that serve; reads the whole view."""
         return self._serving.store.digest()
