@@ -193,12 +193,10 @@ def _too_deep() -> Refusal:
 
 def _is_deeper(value: object, levels: int) -> bool:
     """Whether lists and objects are nested deeper than so many levels."""
-    layer: list[object] = [value]
-    for _ in range(levels + 1):
-        layer = [inner for outer in layer for inner in _children(outer)]
-        if not layer:
-            return False
-    return True
+    layer: list[object] = [value] if isinstance(value, list | dict) else []
+    for _ in range(levels):
+        layer = [inner for outer in layer for inner in _children(outer) if isinstance(inner, list | dict)]
+    return bool(layer)
 
 
 def _children(value: object) -> Iterable[object]:

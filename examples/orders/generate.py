@@ -104,7 +104,7 @@ def unfit(order: Stimulus) -> list[str]:
 
 
 def reused_key(order: Stimulus) -> str:
-    """An order's key with another content, for less: a conflict, and what was paid covers whichever of them is taken."""
+    """An order's key with other content: a conflict. It costs less, so what was paid covers whichever is taken."""
     data = cast("dict[str, object]", order["data"])
     line = {"sku": "mug-blue", "quantity": 1, "unit_price_cents": PRICES_CENTS["mug-blue"]}
     return text({**order, "data": {**data, "lines": [line]}})
