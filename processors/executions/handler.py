@@ -256,6 +256,11 @@ class ExecutionsHandler:
         state = self._running(execution_id)
         if state is None or self._activities.under_way(execution_id):
             return
+        if state.status == "cancelling":
+            # It was asked to end before its activity was called, as by a start and a cancel of one unit.
+            if self._mailbox is not None:
+                self._mailbox.put(Abandoned(execution_id))
+            return
         invocation = decide.invocation(state, self._pinned(state))
         if invocation is None:
             return
