@@ -123,6 +123,7 @@ class World:
             assert events_of(result) == (), "after an end nothing changes"
             assert result == decided(self.state, one, self.executable, self.now_ms), "a summary decides as the whole"
         for event in events_of(result):
+            assert getattr(event, "attempt", 1) == 1, "without retries only a first attempt is owed"
             self.shard.apply(STREAM, event)
             self.state = evolve_known(self.state, event)
             self.events.append(event)
@@ -132,7 +133,7 @@ class World:
         return result
 
     def _is_early(self, one: Asked) -> bool:
-        """Whether it tells of what has not begun, which nobody can know of; coming again later it would be the first."""
+        """Whether it tells of what has not begun: nobody can know that, and coming again later it would be the first."""
         if isinstance(one, ResumeExecution):
             created = (event.bookmark_id for event in self.events if isinstance(event, BookmarkCreated))
             return one.bookmark_id not in created
@@ -161,6 +162,7 @@ class World:
 
     def assert_repeating_changes_nothing(self) -> None:
         """Every command again: nothing, or what was answered before."""
+        consumed = {(one.bookmark_id, one.stimulus_id) for one in self.events if isinstance(one, BookmarkConsumed)}
         answered = {intent.message.command_id: intent for intent in self.intents if isinstance(intent.message, Reply)}
         for one in list(self.asked):
             if isinstance(one, Due | Unserved | Abandon):
@@ -172,6 +174,10 @@ class World:
                 assert isinstance(message, Reply | ResumeDeclined)
                 if isinstance(message, Reply):
                     assert answered[message.command_id] == intent, "the same command has the same answer"
+                else:
+                    assert (message.bookmark_id, message.stimulus_id) not in consumed, (
+                        "what was taken is not given away"
+                    )
 
     def assert_accounts_are_settled(self) -> None:
         """Each wait was met or withdrawn, and each cancel answered."""
