@@ -36,7 +36,7 @@ from interlock.log.port import (
 )
 from interlock.log.sqlite_admin import create_topics, delete_topic, find_faults, topic_uuid, trim_shard
 from interlock.log.sqlite_codec import encode
-from interlock.log.sqlite_file import open_log
+from interlock.log.sqlite_file import BUSY_S, open_log
 from interlock.log.sqlite_lease import LEASE_S, LeaseKeeper, SqliteAssignment
 from interlock.log.sqlite_positions import SqlitePositions
 from interlock.log.sqlite_read import Found, Reads
@@ -62,9 +62,9 @@ _T = TypeVar("_T")
 class SqliteLog:
     """A log in the file `path`, made if missing; implements `Log` and `LogAdmin`.
 
-    `now_ms` is the log's clock, in milliseconds since 1970; `lease_s` is how long, in seconds, a process that gives no
-    sign keeps its partitions. Raises `WrongFile` where the file is something else or of
-    a newer format, `Unavailable` where it can't be opened.
+    `now_ms` is the log's clock, in milliseconds since 1970. In seconds: `send_s` bounds a send, `busy_s` its wait for
+    other processes' transactions, `lease_s` how long a process that gives no sign keeps its partitions. Raises
+    `WrongFile` where the file is something else or of a newer format, `Unavailable` where it can't be opened.
     """
 
     def __init__(
@@ -73,6 +73,7 @@ class SqliteLog:
         *,
         batch_bytes_max: int = BATCH_BYTES_MAX,
         send_s: float = SEND_S,
+        busy_s: float = BUSY_S,
         lease_s: float = LEASE_S,
         now_ms: Callable[[], int] | None = None,
     ) -> None:
@@ -90,6 +91,7 @@ class SqliteLog:
         self._tails: dict[Shard, Tail] = {}
         self._sending: dict[asyncio.Future[int], Shard] = {}
         self._sending_bytes = 0
+        self._busy_s = busy_s
         self._lease_s = lease_s
         self._keeper: LeaseKeeper | None = None
         self._writer: Writer | None = None
@@ -221,6 +223,7 @@ class SqliteLog:
                 foreign=self._on_foreign,
                 watched=lambda: self.waiting > 0,
                 now_ms=self._now_ms,
+                busy_s=self._busy_s,
             )
         return self._writer
 

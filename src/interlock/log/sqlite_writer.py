@@ -122,7 +122,8 @@ class Writer:
     """Owns the write connection. All methods but those of the thread are called on the event loop `loop`.
 
     `landed` is called on the loop with each group, `foreign` when another process has committed; `now_ms` is the
-    log's clock. `watched` tells whether anybody waits for other processes' appends.
+    log's clock. `watched` tells whether anybody waits for other processes' appends, `busy_s` how long, in seconds, to
+    wait for their transactions.
     """
 
     def __init__(
@@ -134,6 +135,7 @@ class Writer:
         foreign: Callable[[], None],
         watched: Callable[[], bool],
         now_ms: Callable[[], int],
+        busy_s: float,
     ) -> None:
         self.rider: Rider | None = None
         self._path = path
@@ -142,6 +144,7 @@ class Writer:
         self._foreign = foreign
         self._watched = watched
         self._now_ms = now_ms
+        self._busy_s = busy_s
         # None: stop. True: start to look.
         self._queue: queue.SimpleQueue[Send | _Job | bool | None] = queue.SimpleQueue()
         self._connection: sqlite3.Connection | None = None
@@ -412,7 +415,7 @@ class Writer:
 
     def _connect(self) -> sqlite3.Connection:
         if self._connection is None:
-            self._connection = connect(self._path)
+            self._connection = connect(self._path, busy_s=self._busy_s)
         return self._connection
 
     def _disconnect(self) -> None:
