@@ -21,24 +21,19 @@ from interlock.domain.publishing.publication.events import (
 from interlock.domain.publishing.slot import state as slot_state
 from interlock.domain.publishing.slot.events import SlotActivated
 from interlock.domain.publishing.slot.state import Slot
+from interlock.domain.routing import lookup
 from interlock.domain.sharding import slot_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuthoritativeBinding:
-    """A trigger of a publication that its slot selects: it may start runs."""
+class AuthoritativeBinding(lookup.AuthoritativeBinding):
+    """A trigger of a publication that its slot selects, with what it listens to; routing needs only its base."""
 
-    binding_id: str
-    node_id: str
     type: str
     name: str
     identity: str
     cardinality: Cardinality
     claim: str
-    publication_id: str
-    slot_id: str
-    definition_id: str
-    artifact_id: str
 
 
 class Authority:

@@ -24,6 +24,9 @@ from interlock.runtime.roles import Role
 from interlock.runtime.settings import Settings
 from interlock.schemas.codec import AvroCodec
 
+INGRESS_GROUP = "ingress"
+"""The group that shares the stimuli topic; its positions are the only ones that are kept outside a journal."""
+
 
 class UnknownLog(ValueError):
     """The address names no kind of log that there is."""
@@ -55,7 +58,7 @@ def open_backend(settings: Settings) -> Backend:
     url = settings.log_url
     scheme = urlsplit(url).scheme
     if scheme == "sqlite":
-        return _sqlite(settings, url)
+        return _sqlite(url)
     if scheme == "kafka":
         return _kafka(settings, url)
     if scheme == "memory":
@@ -86,15 +89,15 @@ def kafka_settings(settings: Settings, url: str) -> KafkaSettings:
     return KafkaSettings.from_url(url, **given, **{name: path for name, path in files.items() if path is not None})
 
 
-def _sqlite(settings: Settings, url: str) -> Backend:
+def _sqlite(url: str) -> Backend:
     path = Path(url.removeprefix("sqlite:///"))
     path.parent.mkdir(parents=True, exist_ok=True)
     log = SqliteLog(path)
     return Backend(
         log=log,
         admin=log,
-        assign=log.assignment,
-        stimuli=log.group_source,
+        assign=lambda topic, _: log.assignment(topic),
+        stimuli=lambda topic, _: log.group_source([topic], INGRESS_GROUP),
         close=log.close,
         makes_topics=True,
     )
@@ -104,9 +107,9 @@ def _kafka(settings: Settings, url: str) -> Backend:
     log = KafkaLog(kafka_settings(settings, url))
     return Backend(
         log=log,
-        admin=log.admin(),
+        admin=log,
         assign=lambda topic, _: log.assignment(topic),
-        stimuli=lambda topic, _: log.group_source(topic),
+        stimuli=lambda topic, _: log.group_source([topic], INGRESS_GROUP),
         close=log.close,
         makes_topics=False,
     )
