@@ -89,7 +89,9 @@ class SqliteLog:
         self._send_s = send_s
         self._now_ms = now_ms or _wall_clock_ms
         self._tails: dict[Shard, Tail] = {}
-        self._sending: dict[asyncio.Future[int], Shard] = {}
+        # In the order of their deadlines, as all have the same time.
+        self._sending: dict[asyncio.Future[int], tuple[Shard, float]] = {}
+        self._sweeping = False
         self._sending_bytes = 0
         self._busy_s = busy_s
         self._lease_s = lease_s
@@ -122,14 +124,15 @@ class SqliteLog:
             raise NotNow(f"expected at most {QUEUE_BYTES_MAX} bytes to wait for the disk, found more; send less")
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[int] = loop.create_future()
-        self._sending[answer] = shard
+        self._sending[answer] = shard, loop.time() + self._send_s
         self._sending_bytes += encoded.size
-        timer = loop.call_later(self._send_s, self._give_up, answer, shard)
+        if not self._sweeping:
+            self._sweeping = True
+            loop.call_later(self._send_s, self._give_up_late, loop)
         self.writer.put(Send(shard, batch, encoded, answer))
         try:
             return await answer
         finally:
-            timer.cancel()
             self._sending_bytes -= encoded.size
             del self._sending[answer]
 
@@ -170,7 +173,7 @@ class SqliteLog:
         if self._keeper is not None:
             await self._keeper.close()
         self._closed = True
-        for answer, shard in list(self._sending.items()):
+        for answer, (shard, _) in list(self._sending.items()):
             if not answer.done():
                 found = "the log closed meanwhile"
                 answer.set_exception(Doubt(f"expected an answer from {shard}, found {found}; read the log"))
@@ -260,11 +263,17 @@ class SqliteLog:
             tail = self._tails[shard] = Tail()
         return tail
 
-    def _give_up(self, answer: asyncio.Future[int], shard: Shard) -> None:
-        if not answer.done():
-            answer.set_exception(
-                Doubt(f"expected an answer from {shard} within {self._send_s} s, found none; read the log")
-            )
+    def _give_up_late(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Ends the sends whose time is over; one timer for all costs less than one each."""
+        now = loop.time()
+        for answer, (shard, deadline) in self._sending.items():
+            if deadline > now:
+                loop.call_at(deadline, self._give_up_late, loop)
+                return
+            if not answer.done():
+                found = "none; read the log"
+                answer.set_exception(Doubt(f"expected an answer from {shard} within {self._send_s} s, found {found}"))
+        self._sweeping = False
 
     def _on_landed(self, group: Sequence[Landed]) -> None:
         for (shard, batch, encoded, answer), base, time_ms in group:

@@ -1,17 +1,18 @@
 """How the records of a batch are written into one row of the embedded log.
 
     batch  = count u32 · parts u32 · headers u32 × count · length u32 × parts · bytes of all parts
-    parts  = for each record: key, value, then name and value of each header
+    parts  = key and value of each record, then name and value of each header of the first record, of the second, …
 
-All numbers are little-endian. A row may hold several batches, one behind the other. All lengths stand before all
-bytes, because so one call packs them all and one joins the bytes: the cost of an append is mostly here.
+All numbers are little-endian. A row may hold several batches, one behind the other. What an append costs the event
+loop is mostly here, so parts stand in an order in which whole lists are built, packed and joined, none by one.
 
 Always true: `decode(encode(batch).data)` gives back every byte, and the size is what `batch_bytes` counts.
 """
 
 import struct
 from collections.abc import Sequence
-from typing import NamedTuple
+from itertools import accumulate, chain, pairwise
+from typing import Any, NamedTuple
 
 from interlock.log.port import (
     BATCH_OVERHEAD_BYTES,
@@ -62,16 +63,15 @@ _name_texts = _NameTexts()
 def encode(batch: Sequence[Record]) -> Encoded:
     """The batch as bytes; raises `UnicodeEncodeError` for a header name that has no UTF-8 (a lone surrogate)."""
     parts: list[bytes] = []
-    headers: list[int] = []
     for record in batch:
-        parts.append(record.key)
-        parts.append(record.value)
-        for name, value in record.headers:
-            parts.append(_name_bytes[name])
-            parts.append(value)
-        headers.append(len(record.headers))
+        parts += (record.key, record.value)
+    # Names and values in turn; slices and maps run at the speed of C.
+    flat: list[Any] = list(chain.from_iterable(chain.from_iterable([record.headers for record in batch])))
+    flat[::2] = map(_name_bytes.__getitem__, flat[::2])
+    parts += flat
+    lengths = list(map(len, parts))
+    headers = [len(record.headers) for record in batch]
     count = len(headers)
-    lengths = [len(part) for part in parts]
     head = struct.pack(f"<II{count}I{len(parts)}I", count, len(parts), *headers, *lengths)
     size = (
         BATCH_OVERHEAD_BYTES
@@ -89,7 +89,7 @@ def decode(data: bytes, base: int, time_ms: int) -> list[Stored]:
     try:
         while place < len(data):
             place = _decode_batch(data, place, base + len(found), time_ms, found)
-    except (struct.error, StopIteration, UnicodeDecodeError) as error:
+    except (struct.error, IndexError, ValueError) as error:
         raise ValueError(f"expected batches at offset {base}, found bytes that are none: {error}") from error
     if place != len(data):
         raise ValueError(f"expected batches at offset {base}, found them cut {place - len(data)} bytes short")
@@ -102,13 +102,14 @@ def _decode_batch(data: bytes, place: int, base: int, time_ms: int, found: list[
     place += _HEAD.size
     numbers = struct.unpack_from(f"<{count + part_count}I", data, place)
     place += 4 * len(numbers)
-    parts: list[bytes] = []
-    for length in numbers[count:]:
-        parts.append(data[place : place + length])
-        place += length
-    part = iter(parts)
+    ends = list(accumulate(numbers[count:], initial=place))
+    parts = [data[start:end] for start, end in pairwise(ends)]
+    names = map(_name_texts.__getitem__, parts[2 * count :: 2])
+    headers = tuple(zip(names, parts[2 * count + 1 :: 2], strict=True))
+    first = 0
     for index in range(count):
-        key, value = next(part), next(part)
-        headers = tuple([(_name_texts[next(part)], next(part)) for _ in range(numbers[index])])
-        found.append(Stored(base + index, time_ms, key, value, headers))
-    return place
+        last = first + numbers[index]
+        found.append(Stored(base + index, time_ms, parts[2 * index], parts[2 * index + 1], headers[first:last]))
+        first = last
+    end: int = ends[-1]
+    return end
