@@ -72,6 +72,11 @@ class ReadingGroup:
         self._watching: dict[str, asyncio.Task[frozenset[int]]] = {}
         self._followed: dict[str, frozenset[int]] = {}
 
+    @property
+    def shards(self) -> frozenset[Shard]:
+        """The shards that are read now, as of the last poll."""
+        return frozenset(self._readers)
+
     async def poll(self, wait_s: float) -> Sequence[tuple[Shard, Sequence[Stored]]]:
         """As `port.GroupSource.poll`."""
         loop = asyncio.get_running_loop()

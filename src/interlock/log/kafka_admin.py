@@ -7,6 +7,7 @@ could move, or times could mislead.
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from interlock.log import kafka_wire as wire
 from interlock.log import kafka_wire_group as admin_wire
@@ -15,6 +16,8 @@ from interlock.log.kafka_extent import Extents
 from interlock.log.kafka_send import PRODUCE
 from interlock.log.kafka_topics import CHECKED, clock_topic, faults_of, new_topic
 from interlock.log.port import NoSuchShard, OffsetGone, Record, Refused, Shard, TopicFault, TopicSpec, Unavailable
+
+T = TypeVar("T")
 
 CLOCK_SAMPLES = 3
 """The quickest of so many answers is used: the shorter the way, the smaller the error of half a round trip."""
@@ -50,7 +53,7 @@ class KafkaAdmin:
         try:
             state = await self._cluster.ask_any(wire.metadata(spec.name for spec in topics))
             call = admin_wire.describe_topics([spec.name for spec in topics], CHECKED)
-            described = await self._cluster.ask_any(call)
+            described = await self._ask_any(call)
         except CallFailed as error:
             raise unavailable("the settings of topics", error) from error
         states = {each.name: each for each in state.topics}
@@ -116,7 +119,7 @@ class KafkaAdmin:
     async def delete(self, topic: str) -> None:
         """Deletes the topic with its records. Raises `NoSuchShard`, `Refused`, `Unavailable`."""
         try:
-            code = await self._cluster.ask_any(admin_wire.delete_topic(topic, self._settings.ask_s))
+            code = await self._ask_any(admin_wire.delete_topic(topic, self._settings.ask_s))
         except CallFailed as error:
             raise unavailable(f"{topic} to be deleted", error) from error
         self._cluster.suspect(topic)
@@ -153,6 +156,10 @@ class KafkaAdmin:
         assert best is not None
         return best[1]
 
+    async def _ask_any(self, call: wire.Call[T]) -> T:
+        # The broker that is asked passes changes on to the controller, and answers after `ask_s` at the latest.
+        return await self._cluster.ask_any(call, timeout_s=2 * self._settings.ask_s)
+
     async def _brokers(self) -> Mapping[int, tuple[str, int]]:
         try:
             return await self._cluster.brokers()
@@ -168,7 +175,7 @@ class KafkaAdmin:
         until = loop.time() + 2 * self._settings.ask_s
         while left and loop.time() < until:
             try:
-                answers = await self._cluster.ask_any(admin_wire.create_topics(left, self._settings.ask_s))
+                answers = await self._ask_any(admin_wire.create_topics(left, self._settings.ask_s))
             except CallFailed as error:
                 raise unavailable("topics", error) from error
             again: list[admin_wire.NewTopic] = []

@@ -72,9 +72,18 @@ class Cluster:
 
     async def call(self, node: int, call: wire.Call[T], *, timeout_s: float, lane: str = ASK) -> T:
         """Asks one broker and waits for its answer. Raises `NotReached` or `NoAnswer`."""
+        return await self._call(await self.reach(node, lane), node, call, timeout_s, lane)
+
+    async def reach(self, node: int, lane: str) -> wire.Connection:
+        """The connection of a lane, made where there is none. Raises `NotReached`."""
         connection = self._connections.get((node, lane))
-        if connection is None or not connection.connected():
-            connection = await self._connect(node, lane)
+        if connection is not None and connection.connected():
+            return connection
+        if node not in self._brokers or node in self._failed_at:
+            await self._refresh()  # it may have another address by now
+        return await self._connect(node, lane)
+
+    async def _call(self, connection: wire.Connection, node: int, call: wire.Call[T], timeout_s: float, lane: str) -> T:
         try:
             answering = connection.send(call.request)
         except (KafkaError, NotImplementedError) as error:
@@ -110,7 +119,7 @@ class Cluster:
                 self._stale.add(shard.topic)
                 raise NotReached(f"{shard.topic} is being made and has no partitions yet")
             raise NoSuchShard(
-                f"expected {shard.topic} to have a partition {shard.partition}, found {len(topic.partitions)} of them"
+                f"expected partition {shard.partition} of {shard.topic}, found {len(topic.partitions)} partitions"
             )
         if partition.leader < 0:
             self._stale.add(shard.topic)
@@ -149,12 +158,16 @@ class Cluster:
         await self._refresh()
         return self._controller
 
-    async def ask_any(self, call: wire.Call[T]) -> T:
-        """Asks one broker after the other until one answers. Raises `NotReached`."""
+    async def ask_any(self, call: wire.Call[T], *, timeout_s: float | None = None) -> T:
+        """Asks one broker after the other, each for `timeout_s` (`connect_s` where None), until one answers.
+
+        Raises `NotReached`.
+        """
         problem: CallFailed | None = None
         for node in self._candidates():
             try:
-                return await self.call(node, call, timeout_s=self.settings.ask_s)
+                connection = await self._connect(node, ASK)
+                return await self._call(connection, node, call, timeout_s or self.settings.connect_s, ASK)
             except CallFailed as error:
                 problem = error
         addresses = ", ".join(self.settings.bootstrap)
@@ -184,6 +197,9 @@ class Cluster:
 
     async def _connect(self, node: int, lane: str) -> wire.Connection:
         key = (node, lane)
+        connection = self._connections.get(key)
+        if connection is not None and connection.connected():
+            return connection
         opening = self._opening.get(key)
         if opening is None:
             if self.closed:
@@ -201,8 +217,6 @@ class Cluster:
 
     async def _open(self, key: tuple[int, str]) -> wire.Connection:
         node, _lane = key
-        if node >= 0 and (node not in self._brokers or node in self._failed_at):
-            await self._refresh()  # it may have another address by now
         address = self._brokers.get(node) or self._seeds.get(node)
         if address is None:
             raise NotReached(f"broker {node} is not known to the cluster now")

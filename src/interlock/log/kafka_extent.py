@@ -29,7 +29,9 @@ class Extents:
 
     async def of(self, shard: Shard) -> Extent:
         """As `port.Log.end`. Raises `Unavailable` after `ask_s` seconds, `NoSuchShard`."""
-        problem = "it was not asked yet"
+        if self._cluster.closed:
+            raise Unavailable(f"expected an open log to ask for the end of {shard}, found it closed")
+        problem = f"no answer from the leader of {shard}"
         pause = RETRY_FIRST_S
         try:
             async with asyncio.timeout(self._cluster.settings.ask_s):
@@ -48,7 +50,8 @@ class Extents:
 
     async def _ask(self, shard: Shard) -> Extent | str:
         """The extent, or why there is none now."""
-        timeout_s = self._cluster.settings.ask_s
+        # Half of the time, so that the other half is left for a leader that takes over from one that hangs.
+        timeout_s = self._cluster.settings.ask_s / 2
         try:
             node = await self._cluster.leader(shard)
             first, end = await asyncio.gather(

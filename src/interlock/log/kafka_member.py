@@ -88,6 +88,8 @@ class Member:
         if self.closed:
             return
         self.closed = True
+        self._take(frozenset())
+        self.changed.wake()
         self._running.cancel()
         await asyncio.gather(self._running, return_exceptions=True)
         if self._dropping is not None:
@@ -96,12 +98,11 @@ class Member:
             # Beside the lane of the group: there a join may be waiting, and answers come in order.
             leaving = wire.leave_group(self.group, self.member)
             try:
-                await self._cluster.call(self._node, leaving, timeout_s=LEAVE_S)
-            except CallFailed as error:
-                logger.info("group %s was left without an answer: %s", self.group, error)
+                async with asyncio.timeout(LEAVE_S):
+                    await self._cluster.call(self._node, leaving, timeout_s=LEAVE_S)
+            except (CallFailed, TimeoutError) as error:
+                logger.info("group %s was left without an answer: %r", self.group, error)
             self._cluster.disconnect(self._node, self._lane)
-        self._take(frozenset())
-        self.changed.wake()
 
     async def _run(self) -> None:
         pause = RETRY_FIRST_S

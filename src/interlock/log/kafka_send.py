@@ -122,7 +122,7 @@ class Sender:
                 "split it, or move what is large out of it"
             )
         entry = _Entry(shard, batch, size)
-        problem = "no broker was asked yet"
+        problem = f"no connection to the leader of {shard}"
         try:
             async with asyncio.timeout(self._settings.send_s):
                 pause = RETRY_FIRST_S
@@ -173,6 +173,11 @@ class Sender:
         flight: dict[Shard, list[_Entry]] = {}
         try:
             while lane.queue:
+                try:
+                    await self._cluster.reach(node, PRODUCE)
+                except NotReached as error:
+                    self._turn_away(lane, error)
+                    return
                 flight = self._take(lane)
                 if flight:
                     await self._fly(node, flight)
@@ -185,6 +190,13 @@ class Sender:
             raise
         finally:
             lane.task = None
+
+    def _turn_away(self, lane: _Lane, error: NotReached) -> None:
+        """Nothing was sent: its callers look for the leader again."""
+        for entry in lane.queue:
+            self._cluster.suspect(entry.shard.topic)
+            _fail(entry, _TurnedAway(str(error)))
+        lane.queue.clear()
 
     def _take(self, lane: _Lane) -> dict[Shard, list[_Entry]]:
         """What goes into the next request. Callers that have gone are left out: what they gave up never lands."""

@@ -20,7 +20,7 @@ DEFAULT_PORT = 9092
 class KafkaSettings(BaseModel):
     """How to reach the brokers, what to name topics, and how long to wait; frozen, and never shows its password."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     bootstrap: tuple[str, ...]
     """`host:port` of some brokers; the rest of the cluster is learned from whichever answers."""
