@@ -133,7 +133,7 @@ class World:
         return result
 
     def _is_early(self, one: Asked) -> bool:
-        """Whether it tells of what has not begun: nobody can know that, and coming again later it would be the first."""
+        """Whether it tells of what has not begun, which nobody can know; coming again later it would be the first."""
         if isinstance(one, ResumeExecution):
             created = (event.bookmark_id for event in self.events if isinstance(event, BookmarkCreated))
             return one.bookmark_id not in created
