@@ -20,13 +20,18 @@ _LAST = [bytes((low,)) if low < 128 else bytes((low & 127 | 128, low >> 7)) for 
 
 def write_long(number: int) -> bytes:
     """An integer of 64 bits: zigzag, then groups of 7 bits, lowest first. Raises OverflowError beyond 64 bits."""
+    if 0 <= number < 8_192:
+        return _LAST[number << 1]
+    high = number >> 27
+    if 0 < high < 16_384:  # among them instants in milliseconds, until 2039
+        # Cut in two first: Python's arithmetic is several times slower beyond 30 bits.
+        low = number & 0x7FF_FFFF
+        return _PAIRS[(low & 0x1FFF) << 1] + _PAIRS[low >> 13] + _LAST[high]
     zigzag = number << 1 if number >= 0 else ~(number << 1)
     if zigzag < 16_384:
         return _LAST[zigzag]
-    if zigzag < 1 << 42:  # among them instants in milliseconds, until 2039
-        if zigzag < 1 << 28:
-            return _PAIRS[zigzag & 16_383] + _LAST[zigzag >> 14]
-        return _PAIRS[zigzag & 16_383] + _PAIRS[zigzag >> 14 & 16_383] + _LAST[zigzag >> 28]
+    if zigzag < 1 << 28:
+        return _PAIRS[zigzag & 0x3FFF] + _LAST[zigzag >> 14]
     if zigzag >> 64:
         raise OverflowError(f"expected an integer of 64 bits, found {number}")
     groups = bytearray()
@@ -54,18 +59,18 @@ def read_long(data: bytes, at: int) -> tuple[int, int]:
         return (group >> 1) ^ -(group & 1), at + 1
     # Written out for two and three bytes, as offsets take, and for six, as instants in milliseconds take.
     second = data[at + 1]
-    zigzag = group & 127 | (second & 127) << 7
+    low = group & 127 | (second & 127) << 7
     if second < 128:
-        return (zigzag >> 1) ^ -(zigzag & 1), at + 2
+        return (low >> 1) ^ -(low & 1), at + 2
     third = data[at + 2]
-    zigzag |= (third & 127) << 14
+    low |= (third & 127) << 14
     if third < 128:
-        return (zigzag >> 1) ^ -(zigzag & 1), at + 3
-    if len(data) >= at + 6:
+        return (low >> 1) ^ -(low & 1), at + 3
+    if len(data) >= at + 6 and not group & 1:
         fourth, fifth, sixth = data[at + 3], data[at + 4], data[at + 5]
         if fourth > 127 and fifth > 127 and sixth < 128:
-            zigzag |= (fourth & 127) << 21 | (fifth & 127) << 28 | sixth << 35
-            return (zigzag >> 1) ^ -(zigzag & 1), at + 6
+            low |= (fourth & 127) << 21
+            return (low >> 1) + ((fifth & 127 | sixth << 7) << 27), at + 6
     return _read_long_of_any_size(data, at)
 
 
@@ -157,19 +162,26 @@ def array_reader(read: Reader) -> Reader:
     """Reads a sequence of any number of blocks as a tuple."""
 
     def read_array(data: bytes, at: int) -> tuple[tuple[Any, ...], int]:
-        if data[at] == 0:
+        count = data[at]
+        if count == 0:
             return (), at + 1
         items: list[Any] = []
-        while True:
-            count, at = read_long(data, at)
-            if count == 0:
-                return tuple(items), at
-            if count < 0:  # Avro's way to announce that the block's size in bytes comes next
-                count = -count
-                _, at = read_size(data, at)
+        while count:
+            if count & 129:  # not a count below 64, which is one even byte below 128
+                count, at = read_long(data, at)
+                if count == 0:
+                    raise ValueError("an end of a list that takes several bytes")
+                if count < 0:  # Avro's way to announce that the block's size in bytes comes next
+                    count = -count
+                    _, at = read_size(data, at)
+            else:
+                count >>= 1
+                at += 1
             for _ in range(count):
                 item, at = read(data, at)
                 items.append(item)
+            count = data[at]
+        return tuple(items), at + 1
 
     return read_array
 

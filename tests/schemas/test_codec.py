@@ -190,6 +190,8 @@ def test_a_list_in_blocks_with_their_sizes_is_read_as_other_writers_may_write_it
     blocks = b"\x03\x08\x02a\x02b" + b"\x02\x02c" + b"\x00"  # two in a block of 4 bytes, then one without a size
     expected = Progress(inbox=1, received=(), delivered=(), answered=("a", "b", "c"), publishing=2)
     assert CODEC.decode(head + b"\x02\x00\x00" + blocks + b"\x04") == expected
+    with pytest.raises(UnreadableRecord, match="an end of a list that takes several bytes"):
+        CODEC.decode(head + b"\x02\x00\x00" + blocks[:-1] + b"\x80\x00" + b"\x04")
 
 
 # ---- what can't be written --------------------------------------------------------------------------------------
