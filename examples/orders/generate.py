@@ -43,7 +43,9 @@ def stimuli(seed: int = SEED, first: int = 1001, orders: int = ORDERS) -> list[s
             timed.append((at, text(stimulus)))
             if chance.random() < 0.08:
                 timed.append((at + chance.uniform(0, 25), text(stimulus)))
-    strays = [unheard(chance, number) for number in range(6)] + unfit(placed[0]) + [reused_key(placed[1])]
+    strays = (
+        [unheard(chance, f"view-{first + number}") for number in range(6)] + unfit(placed[0]) + [reused_key(placed[1])]
+    )
     # Behind what they are about: a key is used again only after its first use.
     timed.extend((chance.uniform(5, orders + 10), line) for line in strays)
     return [line for _, line in sorted(timed)]
@@ -84,17 +86,17 @@ def payment_received(order: Stimulus) -> Stimulus:
     }
 
 
-def unheard(chance: random.Random, number: int) -> str:
+def unheard(chance: random.Random, key: str) -> str:
     """An event that no workflow asks for: no error, it is unmatched."""
     data = {"customer": chance.choice(CUSTOMERS), "page": chance.choice(sorted(PRICES_CENTS))}
-    return text({"type": "Event", "name": "catalog.viewed", "data": data, "idempotencyKey": f"view-{number}"})
+    return text({"type": "Event", "name": "catalog.viewed", "data": data, "idempotencyKey": key})
 
 
 def unfit(order: Stimulus) -> list[str]:
     """Records that no engine can take, each for another reason."""
     return [
         text(order)[:97],
-        "order.placed ord-0000",
+        f"order.placed {order['correlation']}",
         text({**order, "type": "Webhook", "idempotencyKey": "unfit-type"}),
         text([order]),
         text({key: value for key, value in order.items() if key != "name"}),

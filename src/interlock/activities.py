@@ -9,16 +9,23 @@ be defined below it. A parameter annotated `ActivityContext` is given by the eng
 """
 
 import asyncio
+import contextvars
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property, update_wrapper
-from typing import Any, Generic, ParamSpec, TypeVar, cast, get_type_hints, overload
+from functools import cached_property, partial, update_wrapper
+from typing import Any, Final, Generic, ParamSpec, TypeVar, cast, get_type_hints, overload
 
 from pydantic import TypeAdapter, ValidationError
 
 from interlock.domain.definitions.names import name_fault
 from interlock.domain.executions.execution.decide import Invocation
+
+THREADS_MAX: Final = 64
+"""Plain activities of one process that run at once; further ones wait. A thread that waits for I/O costs little."""
+_THREADS: Final = ThreadPoolExecutor(THREADS_MAX, thread_name_prefix="activity")
+"""Their own, so that slow activities never keep the log from a thread; none is started before it is needed."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -31,6 +38,10 @@ class AuthoringError(ValueError):
 
 class InvalidInput(ValueError):
     """An activity was given something else than its parameters ask for."""
+
+
+class ActivityExited(RuntimeError):
+    """An activity wanted to end the process, which is not its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,14 +128,24 @@ class Activity(Generic[P, R]):
         arguments = self._arguments(inputs)
         if self.context_parameter is not None:
             arguments[self.context_parameter] = context
-        function = cast("Callable[..., object]", self.function)
-        if inspect.iscoroutinefunction(function):
-            result = await function(**arguments)
-        else:
-            result = await asyncio.to_thread(function, **arguments)
+        try:
+            result = await self._run(arguments)
+        except SystemExit as error:
+            # It would end the process, and every other run with it.
+            raise ActivityExited(
+                f"Expected activity {self.name!r} to return, found that it exits ({error})."
+            ) from error
         # A result is held against its annotation before it is recorded: what others draw on is what was promised.
         valid = self._result_adapter.validate_python(result)
         return self._result_adapter.dump_json(valid, by_alias=True, warnings="error").decode("utf-8")
+
+    async def _run(self, arguments: dict[str, object]) -> object:
+        function = cast("Callable[..., object]", self.function)
+        if inspect.iscoroutinefunction(function):
+            return await function(**arguments)
+        context = contextvars.copy_context()
+        call = partial(context.run, partial(_in_thread, function, arguments))
+        return await asyncio.get_running_loop().run_in_executor(_THREADS, call)
 
     def _arguments(self, inputs: Mapping[str, str]) -> dict[str, object]:
         wanted = {parameter.name for parameter in self.parameters if parameter.required}
@@ -155,7 +176,8 @@ class Activity(Generic[P, R]):
         return adapter_of(self.result)
 
 
-AnyActivity = Activity[..., object]
+AnyActivity = Activity[..., Any]
+"""Whatever it takes and gives."""
 
 
 @overload
@@ -213,6 +235,14 @@ class Activities:
             idempotency_key=invocation.idempotency_key,
         )
         return await self.call(invocation.activity, invocation.inputs, context)
+
+
+def _in_thread(function: Callable[..., object], arguments: dict[str, object]) -> object:
+    """Calls a plain function. A future can't carry `StopIteration`: whoever awaits it would wait for ever."""
+    try:
+        return function(**arguments)
+    except StopIteration as error:
+        raise RuntimeError("an activity raised StopIteration") from error
 
 
 def adapter_of(type_: object) -> "TypeAdapter[object]":

@@ -102,7 +102,7 @@ class Workflow:
         return replace(self, triggers=(*self.triggers, *triggers))
 
     def then(
-        self, called: "Activity[..., Any]", *, id: str | None = None, inputs: Mapping[str, str] | None = None
+        self, called: AnyActivity, *, id: str | None = None, inputs: Mapping[str, str] | None = None
     ) -> "Workflow":
         """Calls an activity; the step has the function's name unless `id` gives it another.
 
@@ -168,7 +168,7 @@ class Workflow:
             )
         return step_id
 
-    def _bound(self, called: "Activity[..., Any]", given: dict[str, str]) -> dict[str, str]:
+    def _bound(self, called: AnyActivity, given: dict[str, str]) -> dict[str, str]:
         """The source of each parameter that has one."""
         known = {parameter.name for parameter in called.parameters}
         if unknown := sorted(given.keys() - known):
@@ -183,7 +183,7 @@ class Workflow:
                 bound[parameter.name] = self._existing(source, f"parameter {parameter.name!r} of {called.name!r}")
         return bound
 
-    def _source_of(self, called: "Activity[..., Any]", parameter: Parameter) -> str | None:
+    def _source_of(self, called: AnyActivity, parameter: Parameter) -> str | None:
         """The source that a parameter's type or name says; None leaves it to its default."""
         sources = self._sources()
         wanted = parameter.annotation

@@ -1,0 +1,109 @@
+"""What a command line names: documents and apps."""
+
+import json
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from interlock import Workflow, activity, event
+from interlock.activities import AuthoringError
+from interlock.targets import TargetError, collect, load_target
+
+DOCUMENT = {"name": "d", "triggers": [{"type": "event", "name": "e"}], "steps": [{"id": "a", "sleep": "1h"}]}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A working directory; what is imported from it is forgotten afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    known = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - known:
+        del sys.modules[name]
+
+
+def test_a_json_file_is_taken_as_it_is_written(here: Path) -> None:
+    text = json.dumps(DOCUMENT, indent=3)
+    (here / "d.json").write_text(text, "utf-8")
+    assert load_target("d.json") == text
+
+
+@pytest.mark.parametrize("suffix", ["yaml", "yml"])
+def test_a_yaml_file_says_the_same(here: Path, suffix: str) -> None:
+    yaml = 'name: d\ntriggers:\n- {type: event, name: e}\nsteps:\n- id: a\n  sleep: "1h"\n'
+    (here / f"d.{suffix}").write_text(yaml, "utf-8")
+    assert json.loads(load_target(f"d.{suffix}")) == DOCUMENT
+
+
+@pytest.mark.parametrize("text", ["a: [", "when: 2026-01-01", "x: .nan", "\x07"])
+def test_yaml_that_holds_no_json_is_refused(here: Path, text: str) -> None:
+    (here / "d.yaml").write_text(text, "utf-8")
+    with pytest.raises(TargetError, match=r"d\.yaml"):
+        load_target("d.yaml")
+
+
+def test_a_workflow_of_a_module_in_the_working_directory_is_its_document(here: Path) -> None:
+    (here / "shop_of_test.py").write_text(
+        "from interlock import Workflow, event\nflow = Workflow('d').on(event('e')).sleep('1h', id='a')\n", "utf-8"
+    )
+    assert json.loads(load_target("shop_of_test:flow")) == {"input": None, **DOCUMENT}
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("absent.json", "readable UTF-8 file"),
+        ("orders", "module:attribute"),
+        (":orders", "module:attribute"),
+        ("no_such_module_at_all:orders", "no 'no_such_module_at_all'"),
+        ("examples.orders:nothing", "there are: orders, orders_v2"),
+        ("examples.orders:reserve", "there are: orders, orders_v2"),
+    ],
+)
+def test_a_target_that_can_not_be_had_says_why(target: str, words: str) -> None:
+    with pytest.raises(TargetError, match=words):
+        load_target(target)
+
+
+def test_what_is_wrong_within_a_module_is_not_taken_for_a_module_that_is_missing(here: Path) -> None:
+    (here / "broken_of_test.py").write_text("import nothing_of_the_kind\n", "utf-8")
+    with pytest.raises(ModuleNotFoundError, match="nothing_of_the_kind"):
+        load_target("broken_of_test:flow")
+
+
+@activity
+async def first() -> None: ...
+
+
+@activity
+async def second() -> None: ...
+
+
+def module(**values: object) -> types.ModuleType:
+    made = types.ModuleType("made")
+    vars(made).update(values)
+    return made
+
+
+def test_an_app_presents_the_activities_of_its_workflows_and_its_own() -> None:
+    flow = Workflow("d").on(event("e")).then(first)
+    assert collect(module(flow=flow)).names == ("first",)
+    assert collect(module(flow=flow, changed=flow.then(second), first=first)).names == ("first", "second")
+    assert collect(module(second=second)).names == ("second",)
+
+
+def test_an_app_with_two_activities_of_one_name_is_an_error() -> None:
+    @activity(name="first")
+    async def other() -> None: ...
+
+    with pytest.raises(AuthoringError, match="one activity of the name 'first'"):
+        collect(module(flow=Workflow("d").on(event("e")).then(first), other=other))
+
+
+def test_an_app_that_presents_nothing_is_an_error() -> None:
+    with pytest.raises(TargetError, match="found none"):
+        collect(module(x=1))
