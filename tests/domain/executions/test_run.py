@@ -168,7 +168,7 @@ def test_an_error_message_is_recorded_within_a_limit_and_so_that_it_can_be_store
 
 
 def test_a_wait_registers_in_the_commit_that_creates_its_bookmark() -> None:
-    """Proves: CHK-01, BKM-01"""
+    """Proves: CHK-01"""
     executable = workflow(wait("paid", timeout_ms=500), activity("ship"))
     bookmark = waiting("paid", expires_at_ms=NOW_MS + 500)
     state = given(executable).when(start()).then(started(at_ms=NOW_MS), bookmark, intents=(register("paid"),))

@@ -56,7 +56,6 @@ def test_plain_runs_that_have_ended_share_one_summary() -> None:
 
 
 def test_a_run_owes_an_invocation_exactly_while_it_is_running() -> None:
-    """Proves: CHK-04"""
     shard = begin(begin(ExecutionsShard(), "b"), "a")
     assert list(shard.owed) == ["b", "a"], "in the order in which they came to owe it"
     apply(shard, "b", completed("x"), waiting("paid"))
