@@ -8,10 +8,12 @@ from uuid import uuid4
 
 import pytest
 
+from interlock.log.kafka import KafkaLog
+from interlock.log.kafka_settings import KafkaSettings
 from interlock.log.memory import MemoryBroker, MemoryLog
 from interlock.log.port import Assignment, Log, LogAdmin, Shard, TopicSpec
 from interlock.log.sqlite import SqliteLog
-from tests.contract.child import LEASE_S
+from tests.contract.child import LEASE_S, kafka_url
 
 BATCH_BYTES_MAX = 1 << 14
 """Small, so that the tests of the limit are fast."""
@@ -83,7 +85,22 @@ def _sqlite(request: pytest.FixtureRequest) -> Backend:
     return Backend("sqlite", open_log, address=f"sqlite://{path}")
 
 
-BACKENDS: dict[str, Callable[[pytest.FixtureRequest], Backend]] = {"memory": _memory, "sqlite": _sqlite}
+def _kafka(request: pytest.FixtureRequest) -> Backend:
+    bootstrap: str = request.getfixturevalue("kafka_bootstrap")
+    url = kafka_url(bootstrap)
+
+    def open_log() -> Opened:
+        log = KafkaLog(KafkaSettings.from_url(url, batch_bytes_max=BATCH_BYTES_MAX))
+        return Opened(log, log, log.assignment)
+
+    return Backend("kafka", open_log, address=url)
+
+
+BACKENDS: dict[str, Callable[[pytest.FixtureRequest], Backend]] = {
+    "memory": _memory,
+    "sqlite": _sqlite,
+    "kafka": _kafka,
+}
 
 MARKS: dict[str, Sequence[pytest.MarkDecorator]] = {"kafka": [pytest.mark.kafka]}
 """What the tests of a backend are marked with besides."""

@@ -11,6 +11,7 @@ every change. What does not end by itself ends with its input.
 import asyncio
 import sys
 
+from interlock.log.kafka import KafkaLog
 from interlock.log.port import Log, Record, Shard
 from interlock.log.sqlite import SqliteLog
 
@@ -20,8 +21,15 @@ LEASE_S = 1.0
 """Short, so that what a killed process leaves behind is taken over soon."""
 
 
-def open_address(address: str) -> SqliteLog:
+def kafka_url(bootstrap: str) -> str:
+    """The log on a broker whose groups notice soon what a killed process leaves behind."""
+    return f"kafka://{bootstrap}?prefix=contract&session_s={LEASE_S}&rebalance_s={3 * LEASE_S}"
+
+
+def open_address(address: str) -> SqliteLog | KafkaLog:
     """Opens the log under test."""
+    if address.startswith("kafka://"):
+        return KafkaLog(address)
     if address.startswith("sqlite://"):
         return SqliteLog(address.removeprefix("sqlite://"), lease_s=LEASE_S)
     raise SystemExit(f"expected the address of a backend under test, found {address}")
@@ -47,7 +55,7 @@ async def write(log: Log, topic: str, partitions: int, name: str, senders: int, 
     await asyncio.gather(*(send_all(log, shard, f"{name}-{index}", batches) for index, shard in enumerate(shards)))
 
 
-async def own(log: SqliteLog, topic: str) -> None:
+async def own(log: SqliteLog | KafkaLog, topic: str) -> None:
     """Says what this process has, at every change."""
     assignment = log.assignment(topic)
     owned: frozenset[int] = frozenset()

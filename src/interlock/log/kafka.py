@@ -6,6 +6,7 @@ and leaders), `kafka_send`, `kafka_read`, `kafka_extent`; `kafka_admin` makes an
 tells which shards this process should own.
 """
 
+import asyncio
 from collections.abc import Sequence
 from itertools import count
 
@@ -32,6 +33,7 @@ class KafkaLog:
         self._sender = Sender(self.cluster)
         self._extents = Extents(self.cluster, self._sender.landed)
         self._admin = KafkaAdmin(self.cluster)
+        self._assignments: list[KafkaAssignment] = []
         self._readers = count(1)
 
     @property
@@ -88,11 +90,14 @@ class KafkaLog:
         return ReadingGroup(_Committed(self), assignments, positions)
 
     def assignment(self, topic: str, group: str | None = None) -> KafkaAssignment:
-        """Joins the group that shares out the shards of `topic`; close it before the log."""
-        return KafkaAssignment(self.cluster, topic, group)
+        """Joins the group that shares out the shards of `topic`; closed with the log at the latest."""
+        assignment = KafkaAssignment(self.cluster, topic, group)
+        self._assignments.append(assignment)
+        return assignment
 
     async def close(self) -> None:
-        """Ends what is under way as `Doubt` (or `NotNow` where it was not sent) and closes all connections."""
+        """Leaves all groups, ends what is under way as `Doubt` (or `NotNow` where it was not sent), and disconnects."""
+        await asyncio.gather(*(assignment.close() for assignment in self._assignments))
         await self._sender.close()
         await self.cluster.close()
 

@@ -122,7 +122,7 @@ class KafkaAdmin:
             code = await self._ask_any(admin_wire.delete_topic(topic, self._settings.ask_s))
         except CallFailed as error:
             raise unavailable(f"{topic} to be deleted", error) from error
-        self._cluster.suspect(topic)
+        self._cluster.forget(topic)
         if code == UNKNOWN_TOPIC:
             raise NoSuchShard(f"expected a topic {topic} to delete, found none")
         if code in TRY_AGAIN:

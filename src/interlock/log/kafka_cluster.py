@@ -144,9 +144,18 @@ class Cluster:
                 del self._topics[name]
                 raise NoSuchShard(f"expected a topic {name}, found none; create it first")
 
+    def known_id(self, topic: str) -> str:
+        """The topic's id as it was told last; "" where it was not."""
+        known = self._topics.get(topic)
+        return "" if known is None else known.id
+
     def suspect(self, topic: str) -> None:
         """Has the leaders of a topic asked for anew before they are used again."""
         self._stale.add(topic)
+
+    def forget(self, topic: str) -> None:
+        """Drops what is known of a topic that was deleted."""
+        self._topics.pop(topic, None)
 
     async def brokers(self) -> Mapping[int, tuple[str, int]]:
         """The brokers by id, asked for now. Raises `NotReached`."""

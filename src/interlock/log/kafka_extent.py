@@ -6,7 +6,7 @@ that was just elected says by itself when it does not know the end yet (KIP-207)
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable
 
 from interlock.log import kafka_wire as wire
 from interlock.log.kafka_cluster import CallFailed, Cluster
@@ -17,15 +17,11 @@ RETRY_MAX_S = 0.25
 
 
 class Extents:
-    """Asks for extents; `landed` holds for each shard the offset behind what was told to have landed."""
+    """Asks for extents; `landed` tells the offset behind what this process was told to have landed, or 0."""
 
-    def __init__(self, cluster: Cluster, landed: Mapping[Shard, int]) -> None:
+    def __init__(self, cluster: Cluster, landed: Callable[[Shard], int]) -> None:
         self._cluster = cluster
-        self._landed = landed
-
-    def landed(self, shard: Shard) -> int:
-        """The offset behind the last batch of this process that was told to have landed, or 0."""
-        return self._landed.get(shard, 0)
+        self.landed = landed
 
     async def of(self, shard: Shard) -> Extent:
         """As `port.Log.end`. Raises `Unavailable` after `ask_s` seconds, `NoSuchShard`."""

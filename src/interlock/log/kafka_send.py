@@ -106,8 +106,7 @@ class Sender:
         self._settings = cluster.settings
         self._lanes: dict[int, _Lane] = {}
         self._closed = False
-        self.landed: dict[Shard, int] = {}
-        """For each shard the offset behind the last batch that was told to have landed."""
+        self._landed: dict[Shard, tuple[str, int]] = {}
 
     async def send(self, shard: Shard, batch: Sequence[Record]) -> int:
         """As `port.Log.send`."""
@@ -132,7 +131,8 @@ class Sender:
                     except (NotReached, _TurnedAway) as error:
                         problem = str(error)
                     else:
-                        self.landed[shard] = max(base + len(batch), self.landed.get(shard, 0))
+                        end = max(base + len(batch), self.landed(shard))
+                        self._landed[shard] = (self._cluster.known_id(shard.topic), end)
                         return base
                     await asyncio.sleep(pause)
                     pause = min(2 * pause, RETRY_MAX_S)
@@ -146,6 +146,11 @@ class Sender:
                 f"a batch for {shard} was not written within {self._settings.send_s} s and is given up: {problem}"
             ) from None
 
+    def landed(self, shard: Shard) -> int:
+        """The offset behind the last batch that was told to have landed in this life of the topic, or 0."""
+        topic_id, end = self._landed.get(shard, ("", 0))
+        return end if topic_id == self._cluster.known_id(shard.topic) else 0
+
     async def close(self) -> None:
         """Ends what is on its way as `Doubt`, and what is queued as `NotNow`."""
         self._closed = True
@@ -153,6 +158,10 @@ class Sender:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        for lane in self._lanes.values():
+            for entry in lane.queue:
+                _fail(entry, NotNow(f"the log was closed before a batch was sent to {entry.shard}"))
+            lane.queue.clear()
 
     async def _try(self, entry: _Entry) -> int:
         """Sends the batch once. Raises `NotReached`, `_TurnedAway`, `Refused` or `Doubt`."""
@@ -184,9 +193,6 @@ class Sender:
         except asyncio.CancelledError:
             for entry in chain(*flight.values()):
                 _fail(entry, Doubt(f"the log was closed before {entry.shard} answered; only reading tells what landed"))
-            for entry in lane.queue:
-                _fail(entry, NotNow(f"the log was closed before a batch was sent to {entry.shard}"))
-            lane.queue.clear()
             raise
         finally:
             lane.task = None
