@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.log import sqlite_writer
+from interlock.log import sqlite_group
 from interlock.log.port import Doubt, Extent, NotNow, Record, Shard, Stored, TopicSpec, Unavailable, batch_bytes
 from interlock.log.sqlite import SqliteLog
 from interlock.log.sqlite_codec import decode, encode
@@ -173,7 +173,7 @@ async def test_a_failed_flush_is_a_doubt(make: Callable[..., SqliteLog], monkeyp
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(sqlite_writer.Writer, "_insert", fail)
+        patch.setattr(sqlite_group.Offsets, "insert", fail)
         sends = await asyncio.gather(*(log.send(SHARD, one()) for _ in range(3)), return_exceptions=True)
     assert [type(answer) for answer in sends] == [Doubt] * 3
     assert await log.send(SHARD, one(b"after")) == 1

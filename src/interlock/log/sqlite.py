@@ -37,11 +37,12 @@ from interlock.log.port import (
 from interlock.log.sqlite_admin import create_topics, delete_topic, find_faults, topic_uuid, trim_shard
 from interlock.log.sqlite_codec import encode
 from interlock.log.sqlite_file import BUSY_S, open_log
+from interlock.log.sqlite_group import Landed, Send
 from interlock.log.sqlite_lease import LEASE_S, LeaseKeeper, SqliteAssignment
 from interlock.log.sqlite_positions import SqlitePositions
 from interlock.log.sqlite_read import Found, Reads
 from interlock.log.sqlite_tail import Tail
-from interlock.log.sqlite_writer import Landed, Send, Writer
+from interlock.log.sqlite_writer import Writer
 
 BATCH_BYTES_MAX = 1 << 20
 """What Kafka's brokers take by default, so that what fits here fits there."""

@@ -19,17 +19,17 @@ Roads not taken: a transaction a send (a flush each); a commit on the event loop
 
 import asyncio
 import queue
+import random
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from interlock.log.port import Doubt, LogError, NoSuchShard, NotNow, Record, Shard, Unavailable
-from interlock.log.sqlite_codec import Encoded
-from interlock.log.sqlite_file import OFFSET_BITS, code_of, connect, shard_range
+from interlock.log.port import Doubt, LogError, NoSuchShard, NotNow, Shard, Unavailable
+from interlock.log.sqlite_file import code_of, connect
+from interlock.log.sqlite_group import Landed, Offsets, Send
 
 GROUP_SENDS_MAX = 256
 """More sends than that in one transaction save nothing; the prepared statements are as many as rows in a group."""
@@ -37,8 +37,11 @@ GROUP_SENDS_MAX = 256
 GROUP_BYTES_MAX = 8 << 20
 """A transaction's size, in bytes: larger ones make those behind them wait, and outgrow SQLite's page cache."""
 
-ROW_BYTES_MAX = 1 << 20
-"""Up to this size, in bytes, what one group appends to a shard goes into one row; a reader reads whole rows."""
+RETRY_MIN_S = 0.0003
+RETRY_MAX_S = 0.010
+RETRY_GROWTH = 1.3
+"""How often to ask for the lock while another process has it: other than SQLite's own waiting, which soon sleeps for
+0.1 s at a time, this meets the gaps between the commits of a busy neighbour."""
 
 LOOK_MIN_S = 0.002
 LOOK_MAX_S = 0.020
@@ -63,23 +66,6 @@ mark, which is written last. An I/O error may come after it (a failed flush), an
 _T = TypeVar("_T")
 
 
-class Send(NamedTuple):
-    """A batch on its way."""
-
-    shard: Shard
-    batch: Sequence[Record]
-    encoded: Encoded
-    answer: asyncio.Future[int]
-
-
-class Landed(NamedTuple):
-    """A batch that is durable: where, and at which time of the log in milliseconds."""
-
-    send: Send
-    base: int
-    time_ms: int
-
-
 class Rider(Protocol):
     """What wants to be written from time to time, and rides along with appends when it is due (leases)."""
 
@@ -96,26 +82,9 @@ class Rider(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class _Known:
-    """What this process knows of a shard: id of its rows, next offset, time of the last append."""
-
-    id: int
-    next: int
-    time_ms: int
-
-
 class _Job(NamedTuple):
     run: Callable[[sqlite3.Connection], Any]
     answer: asyncio.Future[Any]
-
-
-class _Plan(NamedTuple):
-    """What a group becomes: rows to insert, what to tell, and what is known afterwards."""
-
-    rows: list[tuple[int, int, int, bytes]]
-    landed: list[Landed]
-    after: list[tuple[_Known, int, int]]
 
 
 class Writer:
@@ -148,8 +117,7 @@ class Writer:
         # None: stop. True: start to look.
         self._queue: queue.SimpleQueue[Send | _Job | bool | None] = queue.SimpleQueue()
         self._connection: sqlite3.Connection | None = None
-        self._known: dict[Shard, _Known] = {}
-        self._revision = -1
+        self._offsets = Offsets()
         self._stopping = False
         self._looking = False
         self._look_s = LOOK_MIN_S
@@ -249,28 +217,26 @@ class Writer:
         """Appends at the offsets that are known; None, with nothing written, where they are not the right ones."""
         if self.rider is not None and self.rider.due():
             return None
-        for send in sends:
-            if send.shard not in self._known:
-                return None
-        plan = self._plan(sends)
+        if not all(self._offsets.knows(send.shard) for send in sends):
+            return None
+        plan = self._offsets.plan(sends, self._now_ms())
         try:
-            if not self._insert(connection, plan.rows):
+            if not self._when_free(lambda: self._offsets.insert(connection, plan)):
                 return None
         except sqlite3.IntegrityError:
             return None
-        self._learn(plan)
+        self._offsets.learn(plan)
         return plan.landed
 
     def _append_after_look(self, connection: sqlite3.Connection, sends: list[Send]) -> list[Landed]:
         """Appends at the offsets found in the file, refuses what has no shard there, and lets the rider along."""
         rider = self.rider if self.rider is not None and self.rider.due() else None
-        self._known.clear()
-        connection.execute("BEGIN IMMEDIATE")
+        self._when_free(lambda: connection.execute("BEGIN IMMEDIATE"))
         try:
-            (self._revision,) = connection.execute("SELECT revision FROM meta").fetchone()
-            present = [send for send in sends if self._find(connection, send.shard)]
-            plan = self._plan(present)
-            if present and not self._insert(connection, plan.rows):
+            self._offsets.look_up(connection, {send.shard for send in sends})
+            present = [send for send in sends if self._offsets.knows(send.shard)]
+            plan = self._offsets.plan(present, self._now_ms())
+            if present and not self._offsets.insert(connection, plan):
                 raise sqlite3.DatabaseError("the revision changed inside a transaction")
             if rider is not None:
                 rider.ride(connection)
@@ -278,76 +244,34 @@ class Writer:
             connection.rollback()
             raise NotNow(f"expected to append to {self._path}, found: {error}; try again") from error
         connection.execute("COMMIT")
-        self._learn(plan)
+        self._offsets.learn(plan)
         if rider is not None:
             rider.arrived()
         for send in sends:
-            if send.shard not in self._known:
+            if not self._offsets.knows(send.shard):
                 missing = NoSuchShard(f"expected {self._path} to have {send.shard}, found none; create it first")
                 self._tell(_fail, send.answer, missing)
         return plan.landed
 
-    def _find(self, connection: sqlite3.Connection, shard: Shard) -> bool:
-        """Looks up what is known of a shard; False if there is none."""
-        if shard in self._known:
-            return True
-        row = connection.execute(
-            "SELECT shard.id, shard.first FROM shard JOIN topic ON topic.id = shard.topic"
-            " WHERE topic.name = ? AND shard.partition = ?",
-            shard,
-        ).fetchone()
-        if row is None:
-            return False
-        low, high = shard_range(row[0])
-        last = connection.execute(
-            "SELECT id, count, time_ms FROM batch WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT 1", (low, high)
-        ).fetchone()
-        # After a trim up to the end there is no row any more, and `first` alone tells where to go on.
-        next_offset, time_ms = (row[1], 0) if last is None else (max(row[1], last[0] - low + last[1]), last[2])
-        self._known[shard] = _Known(row[0], next_offset, time_ms)
-        return True
-
-    def _plan(self, sends: list[Send]) -> _Plan:
-        """Gives each batch its offset, and each shard one row or, where it has much, several."""
-        now_ms = self._now_ms()
-        by_shard: dict[Shard, list[Send]] = {}
-        for send in sends:
-            by_shard.setdefault(send.shard, []).append(send)
-        plan = _Plan([], [], [])
-        for shard, batches in by_shard.items():
-            known = self._known[shard]
-            time_ms = max(known.time_ms, now_ms)
-            offset = known.next
-            row: list[bytes] = []
-            row_base, row_bytes = offset, 0
-            for send in batches:
-                if row and row_bytes + send.encoded.size > ROW_BYTES_MAX:
-                    plan.rows.append(_row(known.id, row_base, offset, time_ms, row))
-                    row, row_base, row_bytes = [], offset, 0
-                row.append(send.encoded.data)
-                row_bytes += send.encoded.size
-                plan.landed.append(Landed(send, offset, time_ms))
-                offset += send.encoded.records
-            plan.rows.append(_row(known.id, row_base, offset, time_ms, row))
-            plan.after.append((known, offset, time_ms))
-        return plan
-
-    def _insert(self, connection: sqlite3.Connection, rows: list[tuple[int, int, int, bytes]]) -> bool:
-        """Inserts the rows in one statement; False, with nothing written, if topics or first offsets have changed."""
-        parameters = [value for row in rows for value in row]
-        parameters.append(self._revision)
-        return connection.execute(_insert_statement(len(rows)), parameters).rowcount == len(rows)
-
-    def _learn(self, plan: _Plan) -> None:
-        for known, next_offset, time_ms in plan.after:
-            known.next = next_offset
-            known.time_ms = time_ms
+    def _when_free(self, call: Callable[[], _T]) -> _T:
+        """Repeats a call that needs the write lock until it has it, or until `busy_s` is over."""
+        deadline = time.monotonic() + self._busy_s
+        pause_s = RETRY_MIN_S
+        while True:
+            try:
+                return call()
+            except sqlite3.OperationalError as error:
+                if code_of(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline or self._stopping:
+                    raise
+            # A little chance, so that several processes don't ask in step.
+            time.sleep(pause_s * random.uniform(0.5, 1.5))
+            pause_s = min(pause_s * RETRY_GROWTH, RETRY_MAX_S)
 
     def _do(self, job: _Job) -> None:
         """Runs a job in a transaction of its own and tells how it ended."""
         try:
             connection = self._connect()
-            connection.execute("BEGIN IMMEDIATE")
+            self._when_free(lambda: connection.execute("BEGIN IMMEDIATE"))
             try:
                 result = job.run(connection)
             except BaseException:
@@ -370,7 +294,7 @@ class Writer:
 
     def _forget(self, error: BaseException) -> None:
         """Drops what is known, as nothing of it is sure after a failure, and the connection where it may be broken."""
-        self._known.clear()
+        self._offsets.clear()
         sound = isinstance(error, NotNow) or _certain(error)
         # Closing rolls back what a failed commit has left open.
         if not sound or self._connection is None or self._connection.in_transaction:
@@ -415,7 +339,7 @@ class Writer:
 
     def _connect(self) -> sqlite3.Connection:
         if self._connection is None:
-            self._connection = connect(self._path, busy_s=self._busy_s)
+            self._connection = connect(self._path, busy_s=0)
         return self._connection
 
     def _disconnect(self) -> None:
@@ -431,24 +355,6 @@ class Writer:
         except RuntimeError:
             # The loop is closed: nobody is left who could be told.
             self._stopping = True
-
-
-_statements: dict[int, str] = {}
-
-
-def _insert_statement(rows: int) -> str:
-    statement = _statements.get(rows)
-    if statement is None:
-        values = ",".join(["(?,?,?,?)"] * rows)
-        statement = f"INSERT INTO batch SELECT * FROM (VALUES {values}) WHERE (SELECT revision FROM meta) = ?"
-        _statements[rows] = statement
-    return statement
-
-
-def _row(shard: int, base: int, end: int, time_ms: int, data: list[bytes]) -> tuple[int, int, int, bytes]:
-    if end >> OFFSET_BITS:
-        raise NotNow(f"expected shard {shard} to end before offset {1 << OFFSET_BITS}, found it full")
-    return shard << OFFSET_BITS | base, end - base, time_ms, data[0] if len(data) == 1 else b"".join(data)
 
 
 def _certain(error: BaseException) -> bool:
