@@ -118,6 +118,27 @@ async def _until_read(log: KafkaLog, shard: Shard, count: int) -> None:
     await reader.close()
 
 
+async def test_brokers_that_restart_in_order_one_after_the_other_leave_hardly_a_doubt(
+    kafka_cluster: Brokers, open_log: OpenLog
+) -> None:
+    """A broker that is stopped in order hands its leaderships over first; batches are turned away and sent again.
+
+    The request that is on its way when a broker closes its sockets may still be in doubt: one a restart.
+    """
+    log = open_log(kafka_cluster.bootstrap, send_s=20.0)
+    shard = await make_shard(log)
+    over = asyncio.Event()
+    senders = [asyncio.create_task(send_all(log, shard, f"s{number}", over)) for number in range(SENDERS)]
+    for node in kafka_cluster.nodes:
+        await asyncio.to_thread(kafka_cluster.restart, node)
+        await asyncio.to_thread(kafka_cluster.wait_in_sync)
+    over.set()
+    outcomes = await asyncio.gather(*senders)
+    _judge(outcomes, [each.value.decode() for each in await read_all(log, shard)])
+    assert sum(len(each.denied) for each in outcomes) == 0
+    assert sum(len(each.doubtful) for each in outcomes) <= SENDERS * len(kafka_cluster.nodes)
+
+
 async def test_without_two_replicas_nothing_is_written_and_that_is_told(
     kafka_cluster: Brokers, open_log: OpenLog
 ) -> None:

@@ -18,7 +18,7 @@ RECORDS_A_READ = 500
 """How many records one `read` returns at most: some milliseconds of decoding, so that no heartbeat is late for it."""
 
 PATIENCE_S = 3.0
-"""How much longer than it was asked to hold a fetch a broker may take, before the log counts as away."""
+"""How much longer than it was asked to hold a fetch a broker may take. Then its connection is given up."""
 
 TROUBLE_S = 1.0
 """For how long `read` tries again at least, however short it was to wait: a change of leader takes a moment."""
@@ -111,7 +111,7 @@ class KafkaReader:
         wait_s = max(0.0, min(wait_s, self._cluster.settings.fetch_wait_s))
         if self._fetching is None:
             self._fetching = asyncio.create_task(self._fetch(wait_s))
-        done, _ = await asyncio.wait({self._fetching}, timeout=wait_s + PATIENCE_S)
+        done, _ = await asyncio.wait({self._fetching}, timeout=wait_s + PATIENCE_S + self._cluster.settings.connect_s)
         if not done:
             return f"broker {self._node} has not answered yet"
         fetching, self._fetching = self._fetching, None
@@ -138,7 +138,7 @@ class KafkaReader:
         call = wire.fetch(
             self._shard, self._offset, wait_s=wait_s, bytes_max=settings.fetch_bytes, committed=self._committed
         )
-        return await self._cluster.call(node, call, timeout_s=wait_s + settings.ask_s, lane=self._lane)
+        return await self._cluster.call(node, call, timeout_s=wait_s + PATIENCE_S, lane=self._lane)
 
     async def _out_of_range(self) -> str:
         """The broker does not hold the offset. Raises `OffsetGone` where that stays so, else says what was found."""
