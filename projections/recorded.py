@@ -5,8 +5,7 @@ order and leave its frame and its intents out. Nothing is skipped: a record that
 or a state that left one out would be wrong from then on without anybody noticing.
 """
 
-from dataclasses import dataclass
-from typing import Protocol, TypedDict
+from typing import Protocol
 
 from interlock.log.frame import H_POSITION, Append, is_event
 from interlock.log.port import Stored
@@ -31,40 +30,106 @@ class Codec(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
-    """An event that counts, before its value is decoded."""
+    """An event that counts, before its value is decoded.
 
-    stream: str
-    """The aggregate, as `kind:id`, such as "execution:5f…"."""
-    revision: int
-    """Its revision within the stream, from 1."""
-    type: str
-    """Context and name, such as "executions.ActivityCompleted"."""
-    time_ms: int
-    """When it was decided, by the writer's clock: milliseconds since 1970."""
-    causation: str
-    """The id of the command or message that it was decided for; "" if none was given."""
-    correlation: str
-    """The id that everything shares which goes back to one request or stimulus; "" if none was given."""
-    actor: str
-    """Who asked; "" if nobody did."""
-    owner: str
-    """The ownership that wrote it."""
-    number: int
-    """The number of the append that carries it, within its journal's shard."""
-    position: int
-    """Its place among the events of its journal's shard that count, from 1."""
-    value: bytes
-    """The event as it is stored."""
+    It reads from the record what it is asked for, since most folds need little of it. Raises `UnreadableEvent`
+    where a header is missing or can't be read.
+    """
+
+    __slots__ = ("_append", "_headers", "_stored")
+
+    def __init__(self, append: Append, stored: Stored) -> None:
+        self._append = append
+        self._stored = stored
+        self._headers: dict[str, bytes] | None = None
+
+    @property
+    def stream(self) -> str:
+        """The aggregate, as `kind:id`, such as "execution:5f…"."""
+        return self._stored.key.decode("utf-8", "surrogatepass")
+
+    @property
+    def revision(self) -> int:
+        """Its revision within the stream, from 1."""
+        return self._integer(H_REVISION)
+
+    @property
+    def type(self) -> str:
+        """Context and name, such as "executions.ActivityCompleted"."""
+        return self._text(H_TYPE)
+
+    @property
+    def time_ms(self) -> int:
+        """When it was decided, by the writer's clock: milliseconds since 1970."""
+        return self._integer(H_TIME)
+
+    @property
+    def causation(self) -> str:
+        """The id of the command or message that it was decided for; "" if none was given."""
+        return self._text(H_CAUSATION, b"")
+
+    @property
+    def correlation(self) -> str:
+        """The id that everything shares which goes back to one request or stimulus; "" if none was given."""
+        return self._text(H_CORRELATION, b"")
+
+    @property
+    def actor(self) -> str:
+        """Who asked; "" if nobody did."""
+        return self._text(H_ACTOR, b"")
+
+    @property
+    def owner(self) -> str:
+        """The ownership that wrote it."""
+        return self._append.frame.owner
+
+    @property
+    def number(self) -> int:
+        """The number of the append that carries it, within its journal's shard."""
+        return self._append.frame.number
+
+    @property
+    def position(self) -> int:
+        """Its place among the events of its journal's shard that count, from 1."""
+        return self._integer(H_POSITION)
+
+    @property
+    def value(self) -> bytes:
+        """The event as it is stored."""
+        return self._stored.value
+
+    def _text(self, name: str, default: bytes | None = None) -> str:
+        try:
+            return self._header(name, default).decode()
+        except UnicodeDecodeError as error:
+            raise _unreadable(self._append, self._stored) from error
+
+    def _integer(self, name: str) -> int:
+        try:
+            return int(self._header(name))
+        except ValueError as error:
+            raise _unreadable(self._append, self._stored) from error
+
+    def _header(self, name: str, default: bytes | None = None) -> bytes:
+        headers = self._headers
+        if headers is None:
+            headers = self._headers = dict(self._stored.headers)
+        value = headers.get(name, default)
+        if value is None:
+            raise _unreadable(self._append, self._stored)
+        return value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded(Envelope):
-    """An event that counts."""
+    """An event that counts, with what it says."""
 
-    event: object
-    """The decoded event, one of the domain's."""
+    __slots__ = ("event",)
+
+    def __init__(self, append: Append, stored: Stored, event: object) -> None:
+        super().__init__(append, stored)
+        self.event = event
+        """The decoded event, one of the domain's."""
 
 
 def decode_append(append: Append, codec: Codec) -> list[Recorded]:
@@ -73,55 +138,16 @@ def decode_append(append: Append, codec: Codec) -> list[Recorded]:
     for stored in append.entries:
         if is_event(stored):
             try:
-                recorded.append(Recorded(event=codec.decode(stored.value), **_said(append, stored)))
+                event = codec.decode(stored.value)
             except Exception as error:
                 raise _unreadable(append, stored) from error
+            recorded.append(Recorded(append, stored, event))
     return recorded
 
 
 def envelopes(append: Append) -> list[Envelope]:
-    """The events of an append with their values undecoded, in order. Raises `UnreadableEvent`."""
-    found: list[Envelope] = []
-    for stored in append.entries:
-        if is_event(stored):
-            try:
-                found.append(Envelope(**_said(append, stored)))
-            except Exception as error:
-                raise _unreadable(append, stored) from error
-    return found
-
-
-class _Said(TypedDict):
-    """The fields of an `Envelope`."""
-
-    stream: str
-    revision: int
-    type: str
-    time_ms: int
-    causation: str
-    correlation: str
-    actor: str
-    owner: str
-    number: int
-    position: int
-    value: bytes
-
-
-def _said(append: Append, stored: Stored) -> _Said:
-    headers = dict(stored.headers)
-    return {
-        "stream": stored.key.decode("utf-8", "surrogatepass"),
-        "revision": int(headers[H_REVISION]),
-        "type": headers[H_TYPE].decode(),
-        "time_ms": int(headers[H_TIME]),
-        "causation": headers.get(H_CAUSATION, b"").decode(),
-        "correlation": headers.get(H_CORRELATION, b"").decode(),
-        "actor": headers.get(H_ACTOR, b"").decode(),
-        "owner": append.frame.owner,
-        "number": append.frame.number,
-        "position": int(headers[H_POSITION]),
-        "value": stored.value,
-    }
+    """The events of an append with their values undecoded, in order."""
+    return [Envelope(append, stored) for stored in append.entries if is_event(stored)]
 
 
 def _unreadable(append: Append, stored: Stored) -> UnreadableEvent:

@@ -1,32 +1,24 @@
 """The rows of a view: how a table is described, and the small interface through which a fold changes them.
 
-A row is a frozen dataclass of text, integers, bytes and None; a table adds which fields are its key. Nothing else
-describes it: the SQL in `interlock.projections.store` is derived from here. A fold sees only `Rows`, so the same fold
-runs on a database and, in tests, on `MemoryRows`.
+A row is a named tuple of text, integers, bytes and None, which is what a database takes and gives without conversion;
+a table adds which fields are its key. Nothing else describes it: the SQL in `interlock.projections.store` is derived
+from here. A fold sees only `Rows`, so the same fold runs on a database and, in tests, on `MemoryRows`.
 
 Always true: a row is identified by its key alone, never by the order in which it was written. So a view has the same
 rows whatever the order was between the shards that it was folded from, and `digest` can say so.
 """
 
-import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import blake2b
-from operator import attrgetter
+from operator import itemgetter
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Generic, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 Value = str | int | bytes | None
 """What a field of a row may hold."""
 Key = tuple[str | int, ...]
 
-
-class Row(Protocol):
-    """Any dataclass."""
-
-    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
-
-
-R = TypeVar("R", bound=Row)
+R = TypeVar("R", bound=tuple[Value, ...])
 
 
 class Table(Generic[R]):
@@ -40,35 +32,25 @@ class Table(Generic[R]):
         *,
         indexes: tuple[tuple[str, ...], ...] = (),
         reread: bool = False,
+        clustered: bool = False,
     ) -> None:
-        """`key` names the fields that identify a row, `indexes` those that queries look rows up by.
+        """`row` is a named tuple, `key` names the fields that identify one, `indexes` those that queries look up by.
 
-        `reread` says that the fold reads rows back which it wrote, so that it is worth keeping the newest in memory.
+        `reread` says that the fold reads rows back which it wrote, so that it is worth keeping the newest in memory;
+        `clustered` that small rows which share the beginning of their key are written and read together.
         """
         self.name = name
         self.row = row
         self.key = key
         self.indexes = indexes
         self.reread = reread
-        hints = get_type_hints(row)
-        self.columns: dict[str, str] = {
-            field.name: _column_type(name, field.name, hints[field.name]) for field in dataclasses.fields(row)
-        }
+        self.clustered = clustered
+        self.columns = {field: _column_type(name, field, hint) for field, hint in get_type_hints(row).items()}
         """The fields in order, with their types in SQL."""
-        self._values = _tuple_getter(tuple(self.columns))
-        self._key = _tuple_getter(key)
-
-    def values_of(self, row: R) -> tuple[Value, ...]:
-        """The fields of a row, in order."""
-        return self._values(row)
-
-    def key_of(self, row: R) -> Key:
+        self.key_of: Callable[[R], Key] = _key_getter([list(self.columns).index(field) for field in key])
         """What identifies a row."""
-        return cast(Key, self._key(row))
-
-    def row_of(self, values: Iterable[Value]) -> R:
+        self.row_of = cast(Callable[[Iterable[Value]], R], getattr(row, "_make"))  # noqa: B009 - rows are named tuples
         """The row with these fields, in order."""
-        return self.row(**dict(zip(self.columns, values, strict=True)))
 
     def __repr__(self) -> str:
         return f"Table({self.name!r})"
@@ -98,7 +80,7 @@ class MemoryRows:
     """Rows in memory; implements `Rows`."""
 
     def __init__(self) -> None:
-        self._tables: dict[str, dict[Key, Row]] = {}
+        self._tables: dict[str, dict[Key, tuple[Value, ...]]] = {}
 
     def get(self, table: Table[R], *key: str | int) -> R | None:
         """The row with this key."""
@@ -122,7 +104,7 @@ class MemoryRows:
 
     def digest(self, tables: Iterable[Table[Any]]) -> str:
         """As `digest`, over these tables."""
-        return digest({table.name: map(table.values_of, self.all(table)) for table in tables})
+        return digest({table.name: self.all(table) for table in tables})
 
     def _of(self, table: Table[R]) -> dict[Key, R]:
         return cast(dict[Key, R], self._tables.setdefault(table.name, {}))
@@ -157,12 +139,8 @@ def _plain_type(hint: object) -> object:
     return str if get_origin(hint) is Literal else hint
 
 
-class _TupleGetter(Protocol):
-    def __call__(self, row: object, /) -> tuple[Value, ...]: ...
-
-
-def _tuple_getter(names: tuple[str, ...]) -> _TupleGetter:
-    if len(names) == 1:
-        (name,) = names
-        return lambda row: (getattr(row, name),)
-    return cast(_TupleGetter, attrgetter(*names))
+def _key_getter(indexes: list[int]) -> Callable[[tuple[Value, ...]], Key]:
+    if len(indexes) == 1:
+        (index,) = indexes
+        return lambda row: cast(Key, (row[index],))
+    return cast(Callable[[tuple[Value, ...]], Key], itemgetter(*indexes))

@@ -20,7 +20,7 @@ class SqliteRows:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._tables: dict[str, _Changes[Any]] = {}
+        self._tables: dict[Table[Any], _Changes[Any]] = {}
 
     def get(self, table: Table[R], *key: str | int) -> R | None:
         """The row with this key."""
@@ -44,10 +44,10 @@ class SqliteRows:
             changes.flush()
 
     def _of(self, table: Table[R]) -> "_Changes[R]":
-        found = self._tables.get(table.name)
-        if found is None:
-            found = self._tables[table.name] = _Changes(self._connection, table)
-        return found
+        try:
+            return self._tables[table]
+        except KeyError:
+            return self._tables.setdefault(table, _Changes(self._connection, table))
 
 
 class _Changes(Generic[R]):
@@ -110,7 +110,7 @@ class _Changes(Generic[R]):
             self._connection.executemany(self._delete, gone)
         kept = {key: row for key, row in self._changed.items() if row is not None}
         if kept:
-            self._connection.executemany(self._upsert, map(self._table.values_of, kept.values()))
+            self._connection.executemany(self._upsert, kept.values())
         self._changed, self._by_first = {}, None
         if self._table.reread:
             self._remember(gone, kept)
@@ -128,7 +128,8 @@ class _Changes(Generic[R]):
 def ddl(table: Table[Any]) -> Iterator[str]:
     """The statements that make a table with its indexes."""
     columns = ", ".join(f"{name} {kind}" for name, kind in table.columns.items())
-    yield f"CREATE TABLE {table.name} ({columns}, PRIMARY KEY ({', '.join(table.key)}))"
+    kind = " WITHOUT ROWID" if table.clustered else ""
+    yield f"CREATE TABLE {table.name} ({columns}, PRIMARY KEY ({', '.join(table.key)})){kind}"
     for index in table.indexes:
         yield f"CREATE INDEX {table.name}_by_{'_'.join(index)} ON {table.name} ({', '.join(index)})"
 

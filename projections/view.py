@@ -69,11 +69,7 @@ def each_envelope(fold: Callable[[Shard, Envelope, Rows], None]) -> FoldAppend:
     """Folds an append event by event, without decoding what they hold; `fold` is told the shard too."""
 
     def fold_append(shard: Shard, append: Append, codec: Codec, rows: Rows) -> None:
-        try:
-            events = envelopes(append)
-        except UnreadableEvent as error:
-            raise CannotFold(f"{shard}: {error}") from error
-        for envelope in events:
+        for envelope in envelopes(append):
             try:
                 fold(shard, envelope, rows)
             except sqlite3.Error:
@@ -95,6 +91,8 @@ def missing(what: str) -> Exception:
 
 
 def _cannot_fold(shard: Shard, envelope: Envelope, error: Exception) -> CannotFold:
+    if isinstance(error, UnreadableEvent):
+        return CannotFold(f"{shard}: {error}")
     return CannotFold(
         f"expected to fold {envelope.type} of {envelope.stream!r} at revision {envelope.revision} "
         f"(append {envelope.number} of {shard}), found {error!r}"

@@ -4,7 +4,6 @@ An execution lives in one shard, and every row is keyed by its id: so the order 
 frequent events come first, and those in the middle of a run write no more than a row of their own.
 """
 
-from dataclasses import replace
 from typing import Final
 
 from interlock.domain.executions.execution.events import (
@@ -69,7 +68,7 @@ class _Run:
             case ExecutionStarted():
                 self._rows.put(EXECUTIONS, _started(step))
             case ExecutionCompleted():
-                self._end(replace(self._row(), status="completed", output=step.output, ended_at_ms=step.at_ms))
+                self._end(self._row()._replace(status="completed", output=step.output, ended_at_ms=step.at_ms))
             case ActivityFaulted():
                 error = (step.error_type, step.error_message)
                 self._step("activity", step.node_id, step.at_ms, "faulted", "", error, attempt=step.attempt)
@@ -90,7 +89,7 @@ class _Run:
             case CancelRequested():
                 self._request_cancel(step)
             case ExecutionCancelled():
-                self._end(replace(self._row(), status="cancelled", node_id="", ended_at_ms=step.at_ms))
+                self._end(self._row()._replace(status="cancelled", node_id="", ended_at_ms=step.at_ms))
             case ExecutionFaulted():
                 self._fault(step)
             case _:
@@ -105,7 +104,7 @@ class _Run:
     def _put(self, row: ExecutionRow, node_id: str, unserved: str = "", unserved_since_ms: int | None = None) -> None:
         self._rows.put(
             EXECUTIONS,
-            replace(row, node_id=node_id, unserved_activity=unserved, unserved_since_ms=unserved_since_ms),
+            row._replace(node_id=node_id, unserved_activity=unserved, unserved_since_ms=unserved_since_ms),
         )
 
     def _step(
@@ -165,11 +164,11 @@ class _Run:
                 since_ms=step.at_ms,
             )
         self._rows.put(WAITS, wait)
-        self._put(replace(row, status="waiting"), step.node_id)
+        self._put(row._replace(status="waiting"), step.node_id)
 
     def _go_on(self) -> None:
         self._rows.delete(WAITS, self._execution_id)
-        self._put(replace(self._row(), status="running"), "")
+        self._put(self._row()._replace(status="running"), "")
 
     def _request_cancel(self, step: CancelRequested) -> None:
         cancel = CancelRow(
@@ -180,11 +179,10 @@ class _Run:
             at_ms=step.at_ms,
         )
         self._rows.put(CANCELS, cancel)
-        self._rows.put(EXECUTIONS, replace(self._row(), status="cancelling"))
+        self._rows.put(EXECUTIONS, self._row()._replace(status="cancelling"))
 
     def _fault(self, step: ExecutionFaulted) -> None:
-        faulted = replace(
-            self._row(),
+        faulted = self._row()._replace(
             status="faulted",
             node_id=step.node_id,
             error_type=step.error_type,
@@ -199,7 +197,7 @@ class _Run:
             self._rows.delete(WAITS, self._execution_id)
         ended = row
         if row.unserved_since_ms is not None:
-            ended = replace(row, unserved_activity="", unserved_since_ms=None)
+            ended = row._replace(unserved_activity="", unserved_since_ms=None)
         self._rows.put(EXECUTIONS, ended)
 
 

@@ -4,8 +4,7 @@
 cancel) is in tables of its own. Rows of `steps` never change once they are written.
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from interlock.domain.executions.execution.state import Status
 from interlock.projections.rows import Table
@@ -14,8 +13,7 @@ StepKind = Literal["activity", "wait", "timer"]
 StepStatus = Literal["completed", "faulted", "expired"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecutionRow:
+class ExecutionRow(NamedTuple):
     """A run."""
 
     execution_id: str
@@ -43,8 +41,7 @@ class ExecutionRow:
     """The last node's output as JSON, once it is completed; "" before."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepRow:
+class StepRow(NamedTuple):
     """A node, or an attempt of one, that is over."""
 
     execution_id: str
@@ -64,8 +61,7 @@ class StepRow:
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitRow:
+class WaitRow(NamedTuple):
     """What a run waits for now."""
 
     execution_id: str
@@ -81,8 +77,7 @@ class WaitRow:
     since_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CancelRow:
+class CancelRow(NamedTuple):
     """A request to end a run."""
 
     execution_id: str
@@ -104,7 +99,7 @@ EXECUTIONS = Table(
     ),
     reread=True,
 )
-STEPS = Table("steps", StepRow, ("execution_id", "node_id", "attempt"))
+STEPS = Table("steps", StepRow, ("execution_id", "node_id", "attempt"), clustered=True)
 WAITS = Table("waits", WaitRow, ("execution_id",))
 CANCELS = Table("cancels", CancelRow, ("execution_id", "command_id"))
 TABLES = (EXECUTIONS, STEPS, WAITS, CANCELS)

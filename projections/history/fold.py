@@ -11,13 +11,14 @@ from interlock.projections.view import View, each_envelope
 
 def fold(shard: Shard, envelope: Envelope, rows: Rows) -> None:
     """Folds one event of any journal."""
+    type_ = envelope.type
     row = EventRow(
-        context=envelope.type.partition(".")[0],
+        context=type_.partition(".")[0],
         partition=shard.partition,
         position=envelope.position,
         stream=envelope.stream,
         revision=envelope.revision,
-        type=envelope.type,
+        type=type_,
         time_ms=envelope.time_ms,
         causation=envelope.causation,
         correlation=envelope.correlation,
@@ -27,8 +28,8 @@ def fold(shard: Shard, envelope: Envelope, rows: Rows) -> None:
         value=envelope.value,
     )
     rows.put(EVENTS, row)
-    count = rows.get(COUNTS, envelope.type)
-    rows.put(COUNTS, CountRow(type=envelope.type, events=1 if count is None else count.events + 1))
+    count = rows.get(COUNTS, type_)
+    rows.put(COUNTS, CountRow(type=type_, events=1 if count is None else count.events + 1))
 
 
 VIEW: Final = View(

@@ -1,12 +1,11 @@
 """The rows of the history. An event is identified by its place in its journal, which is never used twice."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from interlock.projections.rows import Table
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventRow:
+class EventRow(NamedTuple):
     """An event of an aggregate."""
 
     context: str
@@ -30,8 +29,7 @@ class EventRow:
     """The event as it was recorded; decoded when it is asked for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CountRow:
+class CountRow(NamedTuple):
     """How many events there are of one type."""
 
     type: str

@@ -1,6 +1,5 @@
 """How the publishing journal becomes slots and publications."""
 
-from dataclasses import replace
 from typing import Final
 
 from interlock.domain.publishing.claims.events import ClaimsChanged
@@ -50,7 +49,7 @@ def fold(recorded: Recorded, rows: Rows) -> None:
         case RoutingShardReached() as event:
             rows.put(REACHED, ReachedRow(publication_id=event.publication_id, partition=event.partition))
         case PublicationServed() as event:
-            rows.put(PUBLICATIONS, replace(_known(event.publication_id, rows), served_at_ms=event.at_ms))
+            rows.put(PUBLICATIONS, _known(event.publication_id, rows)._replace(served_at_ms=event.at_ms))
         case (PublicationRetired() | PublicationFailed() | PublicationSuperseded()) as event:
             _end(event, rows)
         case ClaimsChanged() | ExecutableSaved():
@@ -76,8 +75,7 @@ def _requested(event: PublicationRequested) -> PublicationRow:
 
 
 def _stage(event: PublicationStaged, rows: Rows) -> None:
-    staged = replace(
-        _known(event.publication_id, rows),
+    staged = _known(event.publication_id, rows)._replace(
         status="pending-projection",
         definition_version=event.definition_version,
         artifact_id=event.artifact_id,
@@ -90,8 +88,7 @@ def _stage(event: PublicationStaged, rows: Rows) -> None:
 
 
 def _activate(event: PublicationActivated, rows: Rows) -> None:
-    active = replace(
-        _known(event.publication_id, rows),
+    active = _known(event.publication_id, rows)._replace(
         status="active",
         revision=event.revision,
         position=event.position,
@@ -114,14 +111,14 @@ def _selected(event: SlotActivated) -> SlotRow:
 
 
 def _end(event: PublicationRetired | PublicationFailed | PublicationSuperseded, rows: Rows) -> None:
-    ended = replace(_known(event.publication_id, rows), ended_at_ms=event.at_ms)
+    ended = _known(event.publication_id, rows)._replace(ended_at_ms=event.at_ms)
     match event:
         case PublicationRetired():
-            ended = replace(ended, status="retired", replaced_by=event.replaced_by)
+            ended = ended._replace(status="retired", replaced_by=event.replaced_by)
         case PublicationFailed():
-            ended = replace(ended, status="failed", reason=event.reason)
+            ended = ended._replace(status="failed", reason=event.reason)
         case PublicationSuperseded():
-            ended = replace(ended, status="superseded", found_revision=event.found_revision)
+            ended = ended._replace(status="superseded", found_revision=event.found_revision)
     rows.put(PUBLICATIONS, ended)
 
 

@@ -1,13 +1,12 @@
 """The rows of slots and their publications."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from interlock.domain.publishing.publication.state import Status
 from interlock.projections.rows import Table
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlotRow:
+class SlotRow(NamedTuple):
     """A slot that has had an authority; it has one ever since."""
 
     slot_id: str
@@ -21,8 +20,7 @@ class SlotRow:
     activated_at_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublicationRow:
+class PublicationRow(NamedTuple):
     """A publication. What has not happened is 0, "" or None."""
 
     publication_id: str
@@ -62,8 +60,7 @@ class PublicationRow:
     """The revision to which it lost, if it is superseded."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectionRow:
+class ProjectionRow(NamedTuple):
     """A projection that a publication requires."""
 
     publication_id: str
@@ -73,8 +70,7 @@ class ProjectionRow:
     """None while it has not answered that its rows are prepared."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReachedRow:
+class ReachedRow(NamedTuple):
     """A routing shard that decides at a publication's activation or later."""
 
     publication_id: str

@@ -4,7 +4,6 @@ A stimulus belongs to one routing shard for ever, and so do all its rows. What w
 own business; of them only what a stimulus took is kept here.
 """
 
-from dataclasses import replace
 from typing import Final
 
 from interlock.domain.routing.dead_letter.events import StimulusRejected
@@ -51,10 +50,10 @@ def fold(recorded: Recorded, rows: Rows) -> None:
             taken = rows.get(RESUMES, event.stimulus_id, event.execution_id, event.bookmark_id)
             if taken is None:
                 raise missing(f"the resume of {event.execution_id} by stimulus {event.stimulus_id}")
-            rows.put(RESUMES, replace(taken, declined=1))
+            rows.put(RESUMES, taken._replace(declined=1))
             _put_with_outcome(_known(event.stimulus_id, rows), rows)
         case StimulusExpired() as event:
-            _put_with_outcome(replace(_known(event.stimulus_id, rows), expired_at_ms=event.at_ms), rows)
+            _put_with_outcome(_known(event.stimulus_id, rows)._replace(expired_at_ms=event.at_ms), rows)
         case StimulusRejected() as event:
             rows.put(DEAD_LETTERS, _rejected(event))
         case WaitRegistered() | WaitTaken() | WaitWithdrawn():
@@ -110,7 +109,7 @@ def _routed(event: StimulusRouted) -> StimulusRow:
 def _put_with_outcome(row: StimulusRow, rows: Rows) -> None:
     started = bool(rows.under(STARTS, row.stimulus_id))
     resumed = any(not resume.declined for resume in rows.under(RESUMES, row.stimulus_id))
-    rows.put(STIMULI, replace(row, outcome=_outcome(started, resumed, row.kept_until_ms, row.expired_at_ms)))
+    rows.put(STIMULI, row._replace(outcome=_outcome(started, resumed, row.kept_until_ms, row.expired_at_ms)))
 
 
 def _outcome(started: bool, resumed: bool, kept_until_ms: int | None, expired_at_ms: int | None) -> Outcome:

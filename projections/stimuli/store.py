@@ -1,7 +1,6 @@
 """The rows of stimuli and dead letters."""
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from interlock.projections.rows import Table
 
@@ -10,8 +9,7 @@ Outcome = Literal["started", "resumed", "unmatched", "kept", "expired"]
 expired: it met nothing in its time to live · unmatched: it met nothing and had none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StimulusRow:
+class StimulusRow(NamedTuple):
     """A stimulus that was routed."""
 
     stimulus_id: str
@@ -43,8 +41,7 @@ class StimulusRow:
     """-1 unless it came from a topic."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartRow:
+class StartRow(NamedTuple):
     """A run that a stimulus started."""
 
     stimulus_id: str
@@ -53,8 +50,7 @@ class StartRow:
     publication_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResumeRow:
+class ResumeRow(NamedTuple):
     """A wait that a stimulus took."""
 
     stimulus_id: str
@@ -66,8 +62,7 @@ class ResumeRow:
     """1 where the execution did not take it; else 0."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeadLetterRow:
+class DeadLetterRow(NamedTuple):
     """A stimulus that could not be routed."""
 
     dead_letter_id: str

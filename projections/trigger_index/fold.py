@@ -7,7 +7,6 @@ The activation of one publication and the retirement of the one before it are in
 their rows: whoever reads sees the bindings of exactly one of them (PRJ-04).
 """
 
-from dataclasses import replace
 from typing import Final
 
 from interlock.domain.publishing.claims.events import ClaimsChanged
@@ -59,7 +58,7 @@ def fold(recorded: Recorded, rows: Rows) -> None:
         case PublicationActivated() as event:
             rows.delete(ASKS, event.publication_id, KIND)
             for binding in rows.under(BINDINGS, event.publication_id):
-                rows.put(BINDINGS, replace(binding, state="active"))
+                rows.put(BINDINGS, binding._replace(state="active"))
         case (PublicationRetired() | PublicationFailed() | PublicationSuperseded()) as event:
             _remove(event.publication_id, rows)
         case RoutingShardReached() | PublicationServed() | SlotActivated() | ClaimsChanged() | ExecutableSaved():

@@ -1,7 +1,6 @@
 """The rows of the trigger index."""
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from interlock.projections.rows import Table
 
@@ -9,8 +8,7 @@ State = Literal["prepared", "active"]
 """prepared: written for a candidate, and seen by nobody who asks for authority · active: its slot selects it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CandidateRow:
+class CandidateRow(NamedTuple):
     """A publication that is the authority or may become it; what its bindings need to know of it."""
 
     publication_id: str
@@ -19,8 +17,7 @@ class CandidateRow:
     slot_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BindingRow:
+class BindingRow(NamedTuple):
     """One trigger of a publication; never authority by itself (PUB-03)."""
 
     publication_id: str
@@ -44,8 +41,7 @@ class BindingRow:
     claim: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskRow:
+class AskRow(NamedTuple):
     """A staged candidate whose preparation was not recorded yet: its holder owes an answer."""
 
     publication_id: str

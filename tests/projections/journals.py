@@ -8,12 +8,12 @@ from pathlib import Path
 
 from interlock.domain.decider import Change
 from interlock.log.faults import Faults
-from interlock.log.frame import Append, Entry, Frame, assemble
+from interlock.log.frame import NOTHING, Append, Entry, Frame, assemble
 from interlock.log.journal import Journal
 from interlock.log.memory import MemoryBroker, MemoryLog
-from interlock.log.port import Log, Shard, TopicSpec
+from interlock.log.port import Log, Shard, Stored, TopicSpec
 from interlock.projections.host import ViewHost
-from interlock.projections.recorded import Recorded
+from interlock.projections.recorded import Recorded, decode_append
 from interlock.projections.view import View
 from interlock.schemas.codec import AvroCodec
 
@@ -132,22 +132,26 @@ class Journals:
         return writer
 
 
-def recorded(change: Change, revision: int = 1) -> Recorded:
-    """An event as a fold gets it."""
-    return Recorded(
-        stream=change.stream,
-        revision=revision,
-        type=CODEC.type_name(change.event),
-        time_ms=1_000,
-        causation="cause",
-        correlation="request",
-        actor="somebody",
+def recorded(*changes: Change) -> list[Recorded]:
+    """Events as a fold gets them, each the next of its stream."""
+    revisions: defaultdict[str, int] = defaultdict(int)
+    entries: list[Entry] = []
+    for change in changes:
+        revisions[change.stream] += 1
+        entries.append(event_entry(change.stream, revisions[change.stream], change.event))
+    frame = Frame(
+        id="0" * 31 + "1",
+        number=1,
+        follows=NOTHING,
+        end=0,
         owner="owner",
-        number=revision,
-        position=revision,
-        value=CODEC.encode(change.event),
-        event=change.event,
+        opened=False,
+        size=1 + len(entries),
+        position=0,
     )
+    batch = assemble(frame, b"", entries)
+    stored = tuple(Stored(at, 1_000, each.key, each.value, each.headers) for at, each in enumerate(batch[1:], 1))
+    return decode_append(Append(frame, b"", 0, 1_000, stored), CODEC)
 
 
 async def _yes() -> bool:

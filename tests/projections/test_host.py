@@ -186,7 +186,7 @@ def test_a_crash_at_any_point_of_a_rebuild_leaves_a_copy_that_serves_and_the_nex
 
     async def main() -> None:
         journals = Journals()
-        for number in range(400):
+        for number in range(800):
             await journals.commit("executions", *whole_run(f"run-{number}"))
         taken: dict[tuple[int | None, int], Path] = {}
         async with projecting(journals, tmp_path / "live") as host:
@@ -201,11 +201,11 @@ def test_a_crash_at_any_point_of_a_rebuild_leaves_a_copy_that_serves_and_the_nex
                     taken[step] = tmp_path / f"crashed-{len(taken)}"
                     shutil.copytree(tmp_path / "live", taken[step], symlinks=True)
                 await host.changed(1.0)
-        assert any(0 < done < 401 for _, done in taken)
+        assert any(0 < done < 801 for _, done in taken)
         assert {generation for generation, _ in taken} == {1, 2}
         for (generation, _), directory in taken.items():
             reader = ViewReader(directory, EXECUTIONS)
-            assert SqliteExecutions(reader).count(SHELL) == {"completed": 400}
+            assert SqliteExecutions(reader).count(SHELL) == {"completed": 800}
             async with projecting(journals, directory) as host:
                 begun = await host.status()
                 assert begun.generation == generation
@@ -213,7 +213,7 @@ def test_a_crash_at_any_point_of_a_rebuild_leaves_a_copy_that_serves_and_the_nex
                     await host.changed(1.0)
                 assert status.generation == max(ViewFiles(directory, "executions").generations())
                 assert host.digest() == expected
-                assert SqliteExecutions(reader).count(SHELL) == {"completed": 400}
+                assert SqliteExecutions(reader).count(SHELL) == {"completed": 800}
             reader.close()
 
     run_virtual(main())
@@ -222,7 +222,7 @@ def test_a_crash_at_any_point_of_a_rebuild_leaves_a_copy_that_serves_and_the_nex
 def test_what_a_killed_rebuild_has_stored_is_not_folded_again(tmp_path: Path) -> None:
     async def main() -> None:
         journals = Journals()
-        for number in range(400):
+        for number in range(800):
             await journals.commit("executions", *whole_run(f"run-{number}"))
         folded: list[int] = []
 
@@ -238,11 +238,11 @@ def test_what_a_killed_rebuild_has_stored_is_not_folded_again(tmp_path: Path) ->
                 await host.changed(1.0)
         with pytest.raises(ViewStopped):
             await rebuild
-        assert sorted(set(folded)) == list(range(2, 402)) or sorted(set(folded)) == list(range(1, 402))
+        assert sorted(set(folded)) == list(range(2, 802)) or sorted(set(folded)) == list(range(1, 802))
         async with projecting(journals, tmp_path, view) as host:
             while (await host.status()).generation == 1:
                 await host.changed(1.0)
-        assert len(folded) == 2 * 401
+        assert len(folded) == 2 * 801
 
     run_virtual(main())
 
@@ -341,7 +341,7 @@ def test_a_dropped_view_says_warming_up_until_it_is_filled_and_has_the_same_rows
 
     async def main() -> None:
         journals = Journals()
-        for number in range(300):
+        for number in range(600):
             await journals.commit("executions", *whole_run(f"run-{number}"))
         queries = SqliteExecutions(reader)
         async with projecting(journals, tmp_path) as host:
