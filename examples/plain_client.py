@@ -1,0 +1,92 @@
+"""What a client of Kafka does to read a journal: the rule for void appends in ten lines, and nothing of Interlock.
+
+    python -m examples.plain_client 127.0.0.1:9092 interlock.executions.journal 0
+
+`counted` is the code that docs/guides/reading-journals.md shows; tests hold it against the engine's own rule.
+"""
+
+import asyncio
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar, cast
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+
+NOTHING = b"0" * 32
+"""What the first append of a journal follows."""
+
+
+class Record(Protocol):
+    """A record as a client library gives it; aiokafka's `ConsumerRecord` is one."""
+
+    @property
+    def offset(self) -> int:
+        """Its place in the partition."""
+        ...
+
+    @property
+    def key(self) -> bytes:
+        """The aggregate that it is about."""
+        ...
+
+    @property
+    def value(self) -> bytes:
+        """What it says, in Avro."""
+        ...
+
+    @property
+    def headers(self) -> Sequence[tuple[str, bytes]]:
+        """Its headers in order."""
+        ...
+
+
+R = TypeVar("R", bound=Record)
+
+
+def counted(records: Iterable[R], last: bytes | None = NOTHING) -> Iterator[list[R]]:
+    """The appends that count, each as its frame and then its events and intents; `last` is None to begin anywhere."""
+    append: list[R] = []
+    frame: dict[str, bytes] = {}
+    for record in records:
+        headers = dict(record.headers)
+        if headers["kind"] == b"frame":
+            append, frame = [], headers
+        append.append(record)
+        if not frame or len(append) < int(frame["size"]):
+            continue
+        if frame["follows"] == last or (last is None and append[0].offset == int(frame["expected-end"])):
+            last = frame["append-id"]
+            yield append
+
+
+def main(bootstrap: str, topic: str, partition: int) -> None:
+    """Prints every event of a journal that counts, as far as the journal goes now."""
+    for append in counted(asyncio.run(read(bootstrap, topic, partition)), last=None):
+        for record in append:
+            headers = dict(record.headers)
+            if headers["kind"] == b"event":
+                said = (headers["position"], headers["type"], record.key, b"revision " + headers["revision"])
+                print(*(part.decode() for part in said))
+
+
+async def read(bootstrap: str, topic: str, partition: int) -> list[Record]:
+    """The records of a partition, from the first that is kept to the one that is the last now."""
+    # aiokafka says little of its types.
+    consumer = cast("Any", AIOKafkaConsumer(bootstrap_servers=bootstrap, enable_auto_commit=False))
+    shard = TopicPartition(topic, partition)
+    records: list[Record] = []
+    await consumer.start()
+    try:
+        consumer.assign([shard])
+        await consumer.seek_to_beginning(shard)
+        end: int = (await consumer.end_offsets([shard]))[shard]
+        while await consumer.position(shard) < end:
+            for found in (await consumer.getmany(shard, timeout_ms=1_000)).values():
+                records += found
+    finally:
+        await consumer.stop()
+    return records
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
