@@ -130,8 +130,10 @@ class Offsets:
 
 @cache
 def _insert_statement(rows: int) -> str:
+    # The usual group of one row does without the subquery, which costs a fifth of the statement.
     values = ",".join(["(?,?,?,?)"] * rows)
-    return f"INSERT INTO batch SELECT * FROM (VALUES {values}) WHERE (SELECT revision FROM meta) = ?"
+    source = "SELECT ?,?,?,?" if rows == 1 else f"SELECT * FROM (VALUES {values})"
+    return f"INSERT INTO batch {source} WHERE (SELECT revision FROM meta) = ?"
 
 
 def _row(shard: int, base: int, end: int, time_ms: int, data: list[bytes]) -> tuple[int, int, int, bytes]:

@@ -1,6 +1,6 @@
 """The one thread that writes to the embedded log: it gathers what arrives during a commit into the next one.
 
-    put ──► queue ──► gather ──► one INSERT of a row a shard ─────────────────► told on the loop, one call a group
+    put ──► mailbox ──► gather ──► one INSERT of a row a shard ───────────────► told on the loop, one call a group
                         ▲            │ offset taken, topics changed, lease due
                         │            ▼
                         └─────── BEGIN IMMEDIATE · look up · INSERT · ride · COMMIT
@@ -18,15 +18,16 @@ Roads not taken: a transaction a send (a flush each); a commit on the event loop
 """
 
 import asyncio
-import queue
 import random
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
+from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from interlock.log.mailbox import Mailbox
 from interlock.log.port import Doubt, LogError, NoSuchShard, NotNow, Shard, Unavailable
 from interlock.log.sqlite_file import code_of, connect
 from interlock.log.sqlite_group import Landed, Offsets, Send
@@ -82,6 +83,13 @@ class Rider(Protocol):
         ...
 
 
+class _Call(Enum):
+    """Wakes the thread for another reason than something to write."""
+
+    LOOK = "look"
+    STOP = "stop"
+
+
 class _Job(NamedTuple):
     run: Callable[[sqlite3.Connection], Any]
     answer: asyncio.Future[Any]
@@ -114,8 +122,7 @@ class Writer:
         self._watched = watched
         self._now_ms = now_ms
         self._busy_s = busy_s
-        # None: stop. True: start to look.
-        self._queue: queue.SimpleQueue[Send | _Job | bool | None] = queue.SimpleQueue()
+        self._mailbox: Mailbox[Send | _Job | _Call] = Mailbox()
         self._connection: sqlite3.Connection | None = None
         self._offsets = Offsets()
         self._stopping = False
@@ -131,26 +138,28 @@ class Writer:
 
     def put(self, send: Send) -> None:
         """Sends a batch on its way; its answer is set on the loop."""
-        self._queue.put(send)
+        self._mailbox.put(send)
 
     async def run(self, job: Callable[[sqlite3.Connection], _T]) -> _T:
         """Runs `job` inside a transaction of its own and returns what it returns, once that is durable.
 
         Raises what `job` raises, after a rollback, and `Unavailable` where the file can't be written now.
         """
+        if self._stopping:
+            raise Unavailable(f"expected {self._path} to be open, found it closed")
         answer: asyncio.Future[_T] = self._loop.create_future()
-        self._queue.put(_Job(job, answer))
+        self._mailbox.put(_Job(job, answer))
         return await answer
 
     def watch(self) -> None:
         """Makes sure that other processes' appends are looked for; to be called after `watched` has become true."""
         if not self._looking:
-            self._queue.put(True)
+            self._mailbox.put(_Call.LOOK)
 
     async def stop(self) -> None:
         """Finishes the transaction under way, drops what is behind it, and closes the connection."""
         self._stopping = True
-        self._queue.put(None)
+        self._mailbox.put(_Call.STOP)
         await asyncio.shield(self._stopped)
 
     # The rest runs on the thread.
@@ -166,6 +175,7 @@ class Writer:
                 self._look()
         finally:
             self._disconnect()
+            self._mailbox.close()
             for job in self._gather_rest():
                 self._tell(_fail, job.answer, Unavailable(f"expected {self._path} to be open, found it closed"))
             self._tell(_settle, self._stopped)
@@ -175,31 +185,27 @@ class Writer:
         sends: list[Send] = []
         jobs: list[_Job] = []
         size = 0
-        try:
-            item = self._queue.get(timeout=max(0.0, self._look_at - time.monotonic()) if self._looking else None)
-            while True:
-                if isinstance(item, Send):
-                    sends.append(item)
-                    size += item.encoded.size
-                    if size >= GROUP_BYTES_MAX or len(sends) >= GROUP_SENDS_MAX:
-                        break
-                elif isinstance(item, _Job):
-                    jobs.append(item)
-                elif item is True:
-                    self._start_looking()
-                item = self._queue.get_nowait()
-        except queue.Empty:
-            pass
+        self._mailbox.wait(self._look_at - time.monotonic() if self._looking else None)
+        while size < GROUP_BYTES_MAX and len(sends) < GROUP_SENDS_MAX:
+            item = self._mailbox.take()
+            if item is None:
+                break
+            if isinstance(item, Send):
+                sends.append(item)
+                size += item.encoded.size
+            elif isinstance(item, _Job):
+                jobs.append(item)
+            elif item is _Call.LOOK:
+                self._start_looking()
         return sends, jobs
 
     def _gather_rest(self) -> list[_Job]:
         """What nobody will do any more; the sends among it are in doubt since the log was closed."""
-        jobs: list[_Job] = []
-        while not self._queue.empty():
-            item = self._queue.get_nowait()
+        rest: list[_Job] = []
+        while (item := self._mailbox.take()) is not None:
             if isinstance(item, _Job):
-                jobs.append(item)
-        return jobs
+                rest.append(item)
+        return rest
 
     def _append(self, sends: list[Send]) -> None:
         """Writes a group and tells its senders, by the short way if it may go."""
