@@ -16,7 +16,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from aiokafka.errors import KafkaError
+from aiokafka.errors import IncompatibleBrokerVersion, KafkaError
 
 from interlock.log import kafka_wire as wire
 from interlock.log.kafka_settings import KafkaSettings, host_and_port
@@ -84,13 +84,13 @@ class Cluster:
         return await self._connect(node, lane)
 
     async def _call(self, connection: wire.Connection, node: int, call: wire.Call[T], timeout_s: float, lane: str) -> T:
-        try:
-            answering = connection.send(call.request)
-        except (KafkaError, NotImplementedError) as error:
-            raise NotReached(f"{call.name} was not sent to broker {node}: {error!r}") from error
+        if not connection.connected():
+            raise NotReached(f"the connection to broker {node} broke before {call.name} was sent")
         try:
             async with asyncio.timeout(timeout_s):
-                answer = await answering
+                answer = await connection.send(call.request)
+        except (IncompatibleBrokerVersion, NotImplementedError) as error:
+            raise NotReached(f"{call.name} is not for broker {node}: {error}") from error
         except TimeoutError as error:
             # Answers come in order, so nothing behind this one would come either.
             self.disconnect(node, lane)

@@ -1,0 +1,110 @@
+"""The journal's rule on three real brokers that are killed and paused under contending writers."""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from interlock.log.frame import Append
+from interlock.log.journal import JournalReader
+from interlock.log.port import Log, LogError, TopicSpec, Unavailable
+from tests.contract.test_journal_rule import SHARD, Ledger, Writer
+from tests.kafka.conftest import OpenLog
+from tests.support.kafka import Brokers
+
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(240)]
+
+WRITERS = 3
+COMMANDS = 60
+"""As many as each writer brings through between two blows, at least."""
+
+
+async def read_all(log: Log, middle: int | None = None) -> list[Append]:
+    """Every append that counts, from the beginning or from the first that is recognised in the middle."""
+    end = (await log.end(SHARD)).end
+    reader = JournalReader(log, SHARD, middle=middle)
+    appends: list[Append] = []
+    while reader.next_offset < end:
+        appends += await reader.read(1.0)
+    await reader.close()
+    return appends
+
+
+async def strike(brokers: Brokers, log: Log, node: int, blow: str) -> None:
+    """One node falls and comes back; returns when every replica has caught up."""
+    if blow == "kill":
+        await asyncio.to_thread(brokers.kill, node)
+        await asyncio.to_thread(brokers.restart, node)
+    else:
+        brokers.pause(node)
+        # Paused until the others have gone on without it, so that it wakes up with a past of its own.
+        await _until_longer(log)
+        brokers.resume(node)
+    await asyncio.to_thread(brokers.wait_in_sync)
+
+
+async def _until_longer(log: Log) -> None:
+    before = None
+    async with asyncio.timeout(60):
+        while True:
+            try:
+                end = (await log.end(SHARD)).end
+            except Unavailable:
+                continue
+            if before is not None and end > before:
+                return
+            before = before or end
+
+
+async def run(writer: Writer, over: asyncio.Event) -> None:
+    """Rounds of commands until the storm is over, and one behind it."""
+    commands = 0
+    while True:
+        last = over.is_set()
+        commands += COMMANDS
+        await writer.run(commands)
+        if last:
+            return
+
+
+def judge(ledger: Ledger, appends: Sequence[Append]) -> None:
+    """Acknowledged: counts once. Denied: never. Nothing else is there, and numbers have no gap."""
+    counted = Counter(entry.value.decode() for append in appends for entry in append.entries)
+    assert ledger.acknowledged | ledger.denied >= set(counted)
+    assert {one for one in ledger.acknowledged if counted[one] != 1} == set()
+    assert {one for one in ledger.denied if counted[one]} == set()
+    assert len(ledger.acknowledged) >= WRITERS * COMMANDS
+    assert [append.frame.number for append in appends] == list(range(1, len(appends) + 1))
+
+
+async def test_acknowledged_counts_once_and_denied_never_while_brokers_fall(
+    kafka_cluster: Brokers, open_log: OpenLog
+) -> None:
+    """Three writers take one journal from each other all the time, while the leader is killed and then paused.
+
+    Proves: LOG-01, LOG-02, LOG-06, OWN-01.
+    """
+    bounds = {"send_s": 2.0, "connect_s": 0.5, "ask_s": 4.0}
+    logs = [open_log(kafka_cluster.bootstrap, **bounds) for _ in range(WRITERS + 1)]
+    quiet = logs.pop()
+    await quiet.create([TopicSpec(name=SHARD.topic, partitions=1)])
+    ledger, over, chance = Ledger(), asyncio.Event(), random.Random(7)
+    writers = [Writer(f"w{number}", log, chance, ledger) for number, log in enumerate(logs)]
+    writing = [asyncio.create_task(run(writer, over)) for writer in writers]
+    try:
+        for blow in ("kill", "pause"):
+            await strike(kafka_cluster, quiet, await quiet.cluster.leader(SHARD), blow)
+    finally:
+        over.set()
+    await asyncio.gather(*writing)
+    appends = await read_all(quiet)
+    judge(ledger, appends)
+    whole = [append.frame.id for append in appends]
+    for log, middle in zip(logs, (len(whole), len(whole) * 2, len(whole) * 3), strict=True):
+        try:
+            found = [append.frame.id for append in await read_all(log, middle)]
+        except LogError as error:
+            pytest.fail(f"expected to read from offset {middle}, found {error!r}")
+        assert found == whole[len(whole) - len(found) :]
