@@ -69,14 +69,14 @@ def of_publication(publication_id: str, *events: PublicationEvent) -> list[Chang
     return [Change(f"publication:{publication_id}", event) for event in events]
 
 
-def candidate(publication_id: str, *, revision: int = 0, identity: str = PLACED) -> list[Change]:
+def candidate(publication_id: str, *, revision: int = 0, identity: str = PLACED, shell: str = SHELL) -> list[Change]:
     """A publication is requested and staged; it waits for the trigger index."""
     requested = PublicationRequested(
         publication_id=publication_id,
         command_id=f"command-{publication_id}",
-        shell=SHELL,
+        shell=shell,
         definition_id="orders",
-        slot_id=SLOT,
+        slot_id=slot_id(shell, "orders", "main"),
         slot_name="main",
         policy_source="workflow",
         expected_revision=revision,
@@ -110,11 +110,14 @@ def prepared(publication_id: str) -> list[Change]:
     return of_publication(publication_id, event)
 
 
-def activation(publication_id: str, *, revision: int, replaces: str = "", position: int = 3) -> list[Change]:
+def activation(
+    publication_id: str, *, revision: int, replaces: str = "", position: int = 3, shell: str = SHELL
+) -> list[Change]:
     """The slot selects the publication; all of it is one append."""
+    slot = slot_id(shell, "orders", "main")
     selected = SlotActivated(
-        slot_id=SLOT,
-        shell=SHELL,
+        slot_id=slot,
+        shell=shell,
         definition_id="orders",
         name="main",
         publication_id=publication_id,
@@ -123,8 +126,8 @@ def activation(publication_id: str, *, revision: int, replaces: str = "", positi
         at_ms=2_000 + revision,
     )
     claims = ClaimsChanged(
-        shell=SHELL,
-        slot_id=SLOT,
+        shell=shell,
+        slot_id=slot,
         definition_id="orders",
         slot_name="main",
         publication_id=publication_id,
@@ -132,7 +135,7 @@ def activation(publication_id: str, *, revision: int, replaces: str = "", positi
     )
     activated = PublicationActivated(
         publication_id=publication_id,
-        slot_id=SLOT,
+        slot_id=slot,
         revision=revision,
         position=position,
         routing_shards=2,
@@ -140,8 +143,8 @@ def activation(publication_id: str, *, revision: int, replaces: str = "", positi
     )
     retired = PublicationRetired(publication_id=replaces, replaced_by=publication_id, at_ms=2_000 + revision)
     return [
-        Change(f"slot:{SLOT}", selected),
-        Change(f"claims:{SHELL}", claims),
+        Change(f"slot:{slot}", selected),
+        Change(f"claims:{shell}", claims),
         *of_publication(publication_id, activated),
         *(of_publication(replaces, retired) if replaces else ()),
     ]

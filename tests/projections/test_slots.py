@@ -1,0 +1,135 @@
+"""What slots and publications tell, and what a pending one waits for."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from interlock.domain.decider import Change
+from interlock.domain.publishing.publication.events import (
+    PublicationFailed,
+    PublicationServed,
+    PublicationSuperseded,
+    RoutingShardReached,
+)
+from interlock.projections.reader import ViewReader
+from interlock.projections.rows import MemoryRows
+from interlock.projections.slots.fold import VIEW, fold
+from interlock.projections.slots.query import PublicationView, SqliteSlots, cursor_of
+from interlock.projections.slots.store import PUBLICATIONS, SLOTS, SlotRow
+from interlock.testing.virtual_time import run_virtual
+from tests.projections.journals import Journals, recorded
+from tests.projections.stories import SHELL, SLOT, activation, candidate, of_publication, prepared
+
+
+def folded(*changes: Change) -> MemoryRows:
+    rows = MemoryRows()
+    for each in recorded(*changes):
+        fold(each, rows)
+    return rows
+
+
+def test_a_slot_names_its_authority_and_its_revision() -> None:
+    rows = folded(
+        *candidate("p1"),
+        *activation("p1", revision=1),
+        *candidate("p2", revision=1),
+        *activation("p2", revision=2, replaces="p1"),
+    )
+    assert rows.all(SLOTS) == [
+        SlotRow(
+            slot_id=SLOT,
+            shell=SHELL,
+            definition_id="orders",
+            name="main",
+            revision=2,
+            publication_id="p2",
+            activated_at_ms=2_002,
+        )
+    ]
+    one, two = rows.all(PUBLICATIONS)
+    assert (one.status, one.replaced_by, one.ended_at_ms) == ("retired", "p2", 2_002)
+    assert (two.status, two.revision, two.position, two.ended_at_ms) == ("active", 2, 3, None)
+
+
+def test_what_failed_says_why_and_what_was_superseded_to_what_it_lost() -> None:
+    rows = folded(
+        *candidate("p1"),
+        *of_publication("p1", PublicationFailed(publication_id="p1", reason="too late", at_ms=3_000)),
+        *candidate("p2"),
+        *of_publication(
+            "p2", PublicationSuperseded(publication_id="p2", expected_revision=0, found_revision=4, at_ms=3_001)
+        ),
+    )
+    one, two = rows.all(PUBLICATIONS)
+    assert (one.status, one.reason, one.ended_at_ms) == ("failed", "too late", 3_000)
+    assert (two.status, two.expected_revision, two.found_revision) == ("superseded", 0, 4)
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Iterator[ViewReader]:
+    found = ViewReader(tmp_path, VIEW)
+    yield found
+    found.close()
+
+
+def test_a_pending_publication_tells_what_is_missing(tmp_path: Path, reader: ViewReader) -> None:
+    async def main() -> None:
+        journals = Journals()
+        host = journals.host(VIEW, tmp_path)
+        await host.start()
+        slots = SqliteSlots(reader)
+
+        async def after(*changes: Change) -> PublicationView:
+            append = await journals.commit("publishing", *changes)
+            assert await host.reached({journals.shard("publishing"): append.frame.number}, 60.0)
+            found = slots.publication("p1")
+            assert found is not None
+            return found
+
+        while not host.caught_up:
+            await host.changed(1.0)
+        assert slots.slots(SHELL) == ()
+        assert slots.publication("p1") is None
+        staged = await after(*candidate("p1"))
+        assert (staged.pending, staged.missing_projections, staged.missing_shards) == (True, ("trigger-index",), ())
+        ready = await after(*prepared("p1"))
+        assert (ready.pending, ready.missing_projections) == (True, ())
+        activated = await after(*activation("p1", revision=1))
+        assert (activated.pending, activated.missing_shards) == (True, (0, 1))
+        reached = await after(*of_publication("p1", RoutingShardReached(publication_id="p1", partition=1)))
+        assert (reached.pending, reached.reached_shards, reached.missing_shards) == (True, (1,), (0,))
+        served = await after(*of_publication("p1", PublicationServed(publication_id="p1", at_ms=4_000)))
+        assert (served.pending, served.missing_shards, served.publication.served_at_ms) == (False, (), 4_000)
+        slot = slots.slot(SHELL, "orders", "main")
+        assert slot is not None
+        assert slot.authority == served
+        assert slots.slot(SHELL, "orders", "other") is None
+        await host.close()
+
+    run_virtual(main())
+
+
+def test_publications_are_listed_newest_first_in_pages(tmp_path: Path, reader: ViewReader) -> None:
+    async def main() -> None:
+        journals = Journals()
+        for number in range(5):
+            await journals.commit("publishing", *candidate(f"p{number}", revision=number))
+        host = journals.host(VIEW, tmp_path)
+        await host.start()
+        while not host.caught_up:
+            await host.changed(1.0)
+        slots = SqliteSlots(reader)
+        page = slots.publications(SHELL, limit=2)
+        found = list(page)
+        while page:
+            page = slots.publications(SHELL, after=cursor_of(page[-1]), limit=2)
+            found += page
+        assert [row.publication_id for row in found] == ["p4", "p3", "p2", "p1", "p0"]
+        assert slots.publications(SHELL, status="active") == ()
+        assert len(slots.publications(SHELL, slot=SLOT, definition_id="orders", status="pending-projection")) == 5
+        with pytest.raises(ValueError, match="expected a limit of at least 1"):
+            slots.publications(SHELL, limit=0)
+        await host.close()
+
+    run_virtual(main())

@@ -1,0 +1,147 @@
+"""Which bindings a stimulus meets at each step of a publication, and what the holder answers."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from interlock.domain.decider import Change
+from interlock.domain.messages import ProjectionAnswered
+from interlock.domain.publishing.publication.events import PublicationFailed, PublicationSuperseded
+from interlock.projections.host import ViewHost
+from interlock.projections.reader import ViewReader
+from interlock.projections.rows import MemoryRows
+from interlock.projections.trigger_index.fold import VIEW, fold
+from interlock.projections.trigger_index.holder import TriggerIndexHolder
+from interlock.projections.trigger_index.query import SqliteTriggerIndex
+from interlock.projections.trigger_index.store import ASKS, BINDINGS, CANDIDATES
+from interlock.testing.virtual_time import run_virtual
+from tests.projections.journals import Journals, recorded
+from tests.projections.stories import PLACED, SHELL, activation, candidate, of_publication, prepared
+
+
+def folded(*changes: Change) -> MemoryRows:
+    rows = MemoryRows()
+    for each in recorded(*changes):
+        fold(each, rows)
+    return rows
+
+
+def states(rows: MemoryRows) -> dict[str, str]:
+    return {row.publication_id: row.state for row in rows.all(BINDINGS)}
+
+
+def test_a_candidates_rows_are_prepared_and_its_ask_is_open() -> None:
+    """Proves: PRJ-03."""
+    rows = folded(*candidate("p1"))
+    assert states(rows) == {"p1": "prepared"}
+    assert [(ask.publication_id, ask.kind, ask.deadline_ms) for ask in rows.all(ASKS)] == [
+        ("p1", "trigger-index", 60_000)
+    ]
+
+
+def test_the_recorded_answer_closes_the_ask() -> None:
+    assert folded(*candidate("p1"), *prepared("p1")).all(ASKS) == []
+
+
+def test_an_activation_puts_the_new_bindings_in_place_of_the_old_ones() -> None:
+    """Proves: PRJ-04."""
+    rows = folded(
+        *candidate("p1"),
+        *prepared("p1"),
+        *activation("p1", revision=1),
+        *candidate("p2", revision=1),
+        *prepared("p2"),
+        *activation("p2", revision=2, replaces="p1"),
+    )
+    assert states(rows) == {"p2": "active"}
+    assert [row.publication_id for row in rows.all(CANDIDATES)] == ["p2"]
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        PublicationFailed(publication_id="p2", reason="too late", at_ms=3_000),
+        PublicationSuperseded(publication_id="p2", expected_revision=1, found_revision=2, at_ms=3_000),
+    ],
+    ids=["failed", "superseded"],
+)
+def test_a_candidate_that_comes_to_nothing_leaves_no_row(end: PublicationFailed | PublicationSuperseded) -> None:
+    before = folded(*candidate("p1"), *prepared("p1"), *activation("p1", revision=1))
+    after = folded(
+        *candidate("p1"),
+        *prepared("p1"),
+        *activation("p1", revision=1),
+        *candidate("p2", revision=1),
+        *of_publication("p2", end),
+    )
+    assert after.digest(VIEW.tables) == before.digest(VIEW.tables)
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Iterator[ViewReader]:
+    found = ViewReader(tmp_path, VIEW)
+    yield found
+    found.close()
+
+
+async def live(host: ViewHost) -> None:
+    while not host.caught_up or (await host.status()).lag != 0:
+        await host.changed(1.0)
+
+
+def test_prepared_rows_are_seen_by_nobody_who_asks_for_authority(tmp_path: Path, reader: ViewReader) -> None:
+    """Proves: PRJ-03."""
+
+    async def main() -> None:
+        journals = Journals()
+        host = journals.host(VIEW, tmp_path)
+        await host.start()
+        index = SqliteTriggerIndex(reader)
+        await journals.commit("publishing", *candidate("p1"))
+        await live(host)
+        assert index.authoritative(SHELL, PLACED) == ()
+        assert [row.state for row in index.bindings("p1")] == ["prepared"]
+        await journals.commit("publishing", *prepared("p1"), *activation("p1", revision=1))
+        await live(host)
+        (binding,) = index.authoritative(SHELL, PLACED)
+        assert (binding.publication_id, binding.artifact_id, binding.node_id) == ("p1", "artifact-p1", "placed")
+        assert index.authoritative(SHELL, "another identity") == ()
+        assert index.authoritative("another shell", PLACED) == ()
+        await host.close()
+
+    run_virtual(main())
+
+
+def test_the_holder_answers_again_until_its_answer_is_recorded_and_a_rebuild_only_what_is_pending(
+    tmp_path: Path, reader: ViewReader
+) -> None:
+    """Proves: PRJ-02, PRJ-07."""
+
+    async def main() -> None:
+        journals = Journals()
+        host = journals.host(VIEW, tmp_path)
+        holder = TriggerIndexHolder(host, SqliteTriggerIndex(reader))
+        await journals.commit("publishing", *candidate("p1"))
+        await journals.commit("publishing", *prepared("p1"), *activation("p1", revision=1))
+        await journals.commit("publishing", *candidate("p2", revision=1))
+        await host.start()
+        asked_while_warming = 0
+        while not host.caught_up:
+            assert holder.pending_answers() == []
+            asked_while_warming += 1
+            await host.changed(1.0)
+        assert asked_while_warming
+        answer = ProjectionAnswered(shell=SHELL, publication_id="p2", kind="trigger-index", prepared=True)
+        assert holder.pending_answers() == [answer]
+        assert holder.pending_answers() == [answer]
+        await host.rebuild()
+        assert holder.pending_answers() == [answer]
+        await journals.commit("publishing", *prepared("p2"))
+        await live(host)
+        assert holder.pending_answers() == []
+        await host.rebuild()
+        assert holder.pending_answers() == []
+        await host.close()
+
+    run_virtual(main())
