@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaProducer
+from aiokafka.record.util import calc_crc32c
 
+from interlock.log import kafka_wire
 from interlock.log.group import ReadingGroup
 from interlock.log.kafka import KafkaLog
-from interlock.log.port import Shard, TopicSpec
+from interlock.log.port import Record, Shard, Stored, TopicSpec
 from tests.kafka.conftest import OpenLog, record
 
 pytestmark = pytest.mark.kafka
@@ -88,11 +90,44 @@ async def test_a_shard_that_was_given_away_can_not_be_committed(
     await second.close()
 
 
+async def test_a_record_that_breaks_kafka_s_own_rules_does_not_stop_those_behind_it(log: KafkaLog) -> None:
+    """A header's name that is no UTF-8, and one without a value: brokers take both from any C client."""
+    topic = await topic_of(log)
+    shard = Shard(topic, 0)
+    await log.send(shard, [record("before")])
+    odd = [Record(b"k", b"odd %d" % number, (("n" * 7, b"1"), ("", b""))) for number in range(3)]
+    batch = bytes(kafka_wire.build_batch(odd, 0)).replace(b"n" * 7, b"na\xffme\xfe!", 2)
+    node = await log.cluster.leader(shard)
+    [landed] = (await log.cluster.call(node, kafka_wire.produce({shard: sealed(batch)}, 5.0), timeout_s=9.0)).values()
+    assert landed.code == 0
+    await log.send(shard, [record("behind")])
+    source = log.group_source([topic], "ingress")
+    found: list[Stored] = []
+    async with asyncio.timeout(60):
+        while len(found) < 5:
+            for _, records in await source.poll(5.0):
+                found.extend(records)
+    await source.close()
+    assert [stored.value for stored in found] == [b"before", b"odd 0", b"odd 1", b"odd 2", b"behind"]
+    assert [stored.offset for stored in found] == [0, 1, 2, 3, 4]
+    names = [stored.headers[0][0] for stored in found[1:4]]
+    assert names == ["na\\xffme\\xfe!", "na\\xffme\\xfe!", "n" * 7]
+    assert found[1].time_ms == found[3].time_ms >= found[0].time_ms
+
+
+def sealed(batch: bytes) -> bytes:
+    """The batch with the checksum of what it holds now."""
+    checksum: int = calc_crc32c(batch[21:])
+    return batch[:17] + checksum.to_bytes(4, "big") + batch[21:]
+
+
 async def test_a_stimulus_that_its_sender_took_back_is_not_seen(log: KafkaLog) -> None:
     """Clients may write in transactions: aborted ones are left out, open ones are waited for."""
     topic = await topic_of(log)
     producer: Any = AIOKafkaProducer(
-        bootstrap_servers=",".join(log.settings.bootstrap), transactional_id=f"{topic}.client"
+        bootstrap_servers=",".join(log.settings.bootstrap),
+        transactional_id=f"{topic}.client",
+        compression_type="gzip",
     )
     await producer.start()
     try:

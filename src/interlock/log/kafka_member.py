@@ -122,7 +122,9 @@ class Member:
             except Exception as error:  # a member that dies silently would leave its shards without an owner
                 problem = error
                 logger.exception("expected to be a member of group %s, found an error", self.group)
-            logger.info("group %s is joined again in %.2f s: %s", self.group, pause, problem)
+            # The first tries fail often and for good reasons (a coordinator that moves); the last ones do not.
+            level = logging.WARNING if pause == RETRY_MAX_S else logging.INFO
+            logger.log(level, "group %s is joined again in %.2f s: %s", self.group, pause, problem)
             await asyncio.sleep(pause)
             pause = min(2 * pause, RETRY_MAX_S)
 

@@ -126,7 +126,7 @@ class KafkaReader:
         if fetched.code != 0:
             return f"broker {self._node} answered {wire.error_name(fetched.code)}"
         if fetched.data:
-            self._decoder = wire.Decoder(fetched, self._offset)
+            self._decoder = wire.Decoder(fetched, self._offset, foreign=self._committed)
         return None
 
     async def _fetch(self, wait_s: float) -> wire.Fetched:

@@ -28,6 +28,7 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
 
 from interlock.log.kafka_settings import KafkaSettings
+from interlock.log.kafka_tolerant import decode_tolerantly
 from interlock.log.port import LogError, Record, Shard, Stored
 
 T = TypeVar("T")
@@ -310,9 +311,23 @@ class Damaged(LogError):
 class Decoder:
     """Takes the records out of fetched batches piece by piece, so that no piece holds up the event loop for long."""
 
-    __slots__ = ("_aborted", "_aborting", "_batch_end", "_batches", "_records", "next_offset")
+    __slots__ = (
+        "_aborted",
+        "_aborting",
+        "_at",
+        "_batch_end",
+        "_batches",
+        "_data",
+        "_foreign",
+        "_records",
+        "next_offset",
+    )
 
-    def __init__(self, fetched: Fetched, offset: int) -> None:
+    def __init__(self, fetched: Fetched, offset: int, *, foreign: bool) -> None:
+        """`foreign`: any client may have written, also headers without a value."""
+        self._foreign = foreign
+        self._data = fetched.data
+        self._at = (0, 0)  # where the batch that is taken from begins and ends
         self._batches = cast("Any", MemoryRecords)(fetched.data)
         self._aborted = sorted(fetched.aborted, key=itemgetter(1), reverse=True)
         self._aborting: set[int] = set()
@@ -330,8 +345,13 @@ class Decoder:
                     if not self._batches.has_next():
                         break
                     self._records = self._next_batch()
-                self._drain(self._records, taken, count - len(taken))
-        except (KafkaError, UnicodeDecodeError, ValueError) as error:
+                try:
+                    self._drain(self._records, taken, count - len(taken))
+                except UnicodeDecodeError:
+                    # What was taken of the batch stays, and is not taken again.
+                    self.next_offset = max(self.next_offset, taken[-1].offset + 1 if taken else 0)
+                    self._records = decode_tolerantly(self._data[slice(*self._at)])
+        except (KafkaError, ValueError) as error:
             raise Damaged(
                 f"a record batch at offset {self.next_offset} or behind it can't be decoded: {error!r}"
             ) from error
@@ -339,6 +359,8 @@ class Decoder:
 
     def _next_batch(self) -> Iterator[Any]:
         batch = self._batches.next_batch()
+        start = self._at[1]
+        self._at = (start, start + 12 + int.from_bytes(self._data[start + 8 : start + 12], "big"))
         if not batch.validate_crc():
             raise ValueError("its checksum is another one")
         self._batch_end = batch.next_offset
@@ -358,9 +380,10 @@ class Decoder:
             offset = record.offset
             if offset < wanted:  # a batch is fetched whole, also where reading begins in its middle
                 continue
-            taken.append(
-                Stored(offset, record.timestamp, record.key or b"", record.value or b"", tuple(record.headers))
-            )
+            headers = tuple(record.headers)
+            if self._foreign:
+                headers = tuple((name, value or b"") for name, value in headers)
+            taken.append(Stored(offset, record.timestamp, record.key or b"", record.value or b"", headers))
             room -= 1
             if room == 0:
                 self.next_offset = offset + 1
