@@ -49,10 +49,10 @@ def counted(records: Iterable[R], last: bytes | None = NOTHING) -> Iterator[list
     frame: dict[str, bytes] = {}
     for record in records:
         headers = dict(record.headers)
-        if headers["kind"] == b"frame":
+        if headers.get("kind") == b"frame":
             append, frame = [], headers
         append.append(record)
-        if not frame or len(append) < int(frame["size"]):
+        if not frame or len(append) != int(frame["size"]):
             continue
         if frame["follows"] == last or (last is None and append[0].offset == int(frame["expected-end"])):
             last = frame["append-id"]

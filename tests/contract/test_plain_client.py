@@ -26,6 +26,10 @@ def journals(draw: st.DrawFn) -> list[Stored]:
     # What a writer knows that has read to an offset: the last append that counts up to there, and its number.
     known: dict[int, tuple[str, int]] = {0: (NOTHING, 0)}
     for made in range(draw(st.integers(0, 25))):
+        if draw(st.integers(0, 9)) == 0:
+            # Somebody wrote to the journal who had no business there.
+            known[len(records) + 1] = known[len(records)]
+            records.append(Stored(len(records), 0, b"", b"hello", ()))
         base = len(records)
         read_to = draw(st.sampled_from(sorted(known)[-4:]))
         follows, number = known[read_to]
