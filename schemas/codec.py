@@ -9,11 +9,15 @@ record of a known schema raise `UnreadableRecord`, never anything else, and neve
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache
+
+from eventsourcing.domain import TAggregateID
 
 from interlock.schemas.catalog import Catalog, Schema, catalog
 from interlock.schemas.compiled import Compiler
 from interlock.schemas.errors import InvalidSchema, UnreadableRecord, UnwritableRecord
 from interlock.schemas.explain import fault
+from interlock.schemas.mapper import FactMapper
 from interlock.schemas.upcasters import UPCASTERS, Upcaster, lift
 from interlock.schemas.wire import Reader, Writer
 
@@ -84,6 +88,10 @@ class AvroCodec:
             raise _unknown_type(item if isinstance(item, type) else item.__class__)
         return name
 
+    def stores(self, name: str) -> bool:
+        """Whether there is a type of that stored name."""
+        return name in self._catalog.rows
+
     def _register(self, schemas: Sequence[Schema], ids: RegistryIds) -> None:
         missing = [f"{schema.name} v{schema.version}" for schema in schemas if (schema.name, schema.version) not in ids]
         if missing:
@@ -153,6 +161,20 @@ class AvroCodec:
         name = self.type_name(item)
         found = fault(self._catalog.newest(name).definition, item, name, self._catalog.types)
         return UnwritableRecord(found or f"expected a {name} that its schema can hold, found {item!r}")
+
+
+class AvroMapper(FactMapper[TAggregateID]):
+    """The `eventsourcing` library's mapper made of this codec; `MAPPER_TOPIC=interlock.schemas.codec:AvroMapper`."""
+
+    @property
+    def codec(self) -> AvroCodec:
+        """One for the process."""
+        return _shared()
+
+
+@cache
+def _shared() -> AvroCodec:
+    return AvroCodec()
 
 
 def _unknown_type(cls: type) -> UnwritableRecord:
