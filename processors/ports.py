@@ -30,15 +30,15 @@ class Ids(Protocol):
 class Codec(Protocol):
     """Bytes and back for every event and message."""
 
-    def encode(self, value: object) -> bytes:
+    def encode(self, value: object, /) -> bytes:
         """The record's value. Raises where a value can't be written (text that is no Unicode, a number too large)."""
         ...
 
-    def decode(self, data: bytes) -> object:
+    def decode(self, data: bytes, /) -> object:
         """The event or message. Raises where the bytes are none, or of an unknown schema."""
         ...
 
-    def type_name(self, value: object) -> str:
+    def type_name(self, value: object, /) -> str:
         """The stored name of its type, such as "executions.ActivityCompleted"."""
         ...
 

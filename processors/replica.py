@@ -8,6 +8,7 @@ import asyncio
 import logging
 
 from interlock.domain.publishing.authority import Authority
+from interlock.domain.publishing.shard import PublishingShard
 from interlock.log.frame import is_event
 from interlock.log.journal import JournalReader
 from interlock.log.port import Log, Shard, Unavailable
@@ -19,15 +20,20 @@ log = logging.getLogger(__name__)
 class AuthorityReplica:
     """Follows the publishing journal (one shard) from its beginning."""
 
-    def __init__(self, wire: Log, journal: Shard, codec: Codec, *, wait_s: float = 0.5) -> None:
+    def __init__(
+        self, wire: Log, journal: Shard, codec: Codec, *, whole: PublishingShard | None = None, wait_s: float = 0.5
+    ) -> None:
+        """`whole` is folded too where a process wants to know all of publishing, as for a preflight."""
         self.authority = Authority()
         self.fault: str | None = None
         """Why it stands still; None while it follows."""
         self._log = wire
         self._journal = journal
         self._codec = codec
+        self._whole = whole
         self._wait_s = wait_s
         self._position = 0
+        self._next_offset = 0
         self.warm = False
         """Whether it has folded everything that was there when it began."""
         self._moved = asyncio.Event()
@@ -40,6 +46,13 @@ class AuthorityReplica:
     async def reached(self, position: int) -> None:
         """Waits until everything up to `position` is folded."""
         while self._position < position:
+            self._moved.clear()
+            await self._moved.wait()
+
+    async def current(self) -> None:
+        """Waits until everything is folded that the journal holds now. Raises what the port raises."""
+        end = (await self._log.end(self._journal)).end
+        while self._next_offset < end:
             self._moved.clear()
             await self._moved.wait()
 
@@ -62,9 +75,13 @@ class AuthorityReplica:
                     for entry in append.entries:
                         if is_event(entry):
                             stream = entry.key.decode("utf-8", "surrogatepass")
-                            self.authority.apply(stream, self._codec.decode(entry.value))
+                            event = self._codec.decode(entry.value)
+                            self.authority.apply(stream, event)
+                            if self._whole is not None:
+                                self._whole.apply(stream, event)
                     self._position = append.frame.number
-                if appends:
+                if reader.next_offset > self._next_offset:
+                    self._next_offset = reader.next_offset
                     self._moved.set()
         except asyncio.CancelledError:
             raise

@@ -15,11 +15,11 @@ ERROR_CHARS_MAX = 2_000
 class Invoker(Protocol):
     """The code of activities that this process presents."""
 
-    def serves(self, activity: str) -> bool:
+    def serves(self, activity: str, /) -> bool:
         """Whether the code of an activity is here."""
         ...
 
-    async def invoke(self, invocation: Invocation) -> str:
+    async def invoke(self, invocation: Invocation, /) -> str:
         """Calls it and returns its output as JSON text; raises what the activity raises."""
         ...
 

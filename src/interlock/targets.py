@@ -40,25 +40,12 @@ def load_target(target: str) -> str:
     return json.dumps(found.document())
 
 
-def collect(app: ModuleType | str) -> Activities:
-    """The activities of an app: those of its workflows, and those that stand in the module itself.
+def collect(*apps: ModuleType | str) -> Activities:
+    """The activities of apps: those of their workflows, and those that stand in the modules themselves.
 
-    Raises `TargetError` where it has none or can't be imported, `AuthoringError` where two have one name.
+    Raises `TargetError` where an app has none or can't be imported, `AuthoringError` where two have one name.
     """
-    module = import_app(app) if isinstance(app, str) else app
-    values = cast("dict[str, object]", vars(module)).values()
-    found: list[AnyActivity] = []
-    for value in values:
-        if isinstance(value, Workflow):
-            found.extend(value.activities())
-        elif isinstance(value, Activity):
-            found.append(cast("AnyActivity", value))
-    if not found:
-        raise TargetError(
-            f"Expected a Workflow or an activity in module {module.__name__!r}, found none; "
-            "import what it shall present into it."
-        )
-    return Activities(found)
+    return Activities(presented for app in apps for presented in _presented(app))
 
 
 def import_app(name: str) -> ModuleType:
@@ -75,6 +62,24 @@ def import_app(name: str) -> ModuleType:
         if error.name is None or not (name == error.name or name.startswith(f"{error.name}.")):
             raise
         raise TargetError(f"Expected a module that can be imported from {here}, found no {error.name!r}.") from error
+
+
+def _presented(app: ModuleType | str) -> list[AnyActivity]:
+    """The activities of one app."""
+    module = import_app(app) if isinstance(app, str) else app
+    values = cast("dict[str, object]", vars(module)).values()
+    found: list[AnyActivity] = []
+    for value in values:
+        if isinstance(value, Workflow):
+            found.extend(value.activities())
+        elif isinstance(value, Activity):
+            found.append(cast("AnyActivity", value))
+    if not found:
+        raise TargetError(
+            f"Expected a Workflow or an activity in module {module.__name__!r}, found none; "
+            "import what it shall present into it."
+        )
+    return found
 
 
 def _read(path: Path) -> str:

@@ -14,6 +14,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from interlock.domain.executions.execution.state import ExecutionState
+from interlock.domain.publishing.shard import PublishingShard
 from interlock.log.port import Shard, Unavailable
 from interlock.processors.executions.handler import ExecutionsHandler, ExecutionsOptions
 from interlock.processors.executions.invoker import Invoker
@@ -34,9 +36,11 @@ from interlock.projections.views import VIEWS
 from interlock.runtime.backend import Backend
 from interlock.runtime.gateway import Gateway
 from interlock.runtime.host import ShardHost
+from interlock.runtime.rebuilds import RebuildDesk
 from interlock.runtime.roles import VIEWS_OF_PREPARATION, Role
 from interlock.runtime.settings import Settings
 from interlock.runtime.topics import topic_specs, topics_of
+from interlock.runtime.unserved import UnservedRun, tell_unserved
 
 log = logging.getLogger(__name__)
 
@@ -69,9 +73,14 @@ class Engine:
         self.hosts: list[ShardHost] = []
         self.views: dict[str, ViewHost] = {}
         """The views that this process holds, by name."""
-        self.replica = AuthorityReplica(parts.backend.log, self.topics.journal("publishing", 0), parts.codec)
+        self.publishing: PublishingShard | None = PublishingShard() if "api" in self.roles else None
+        """All of publishing as the replica knows it, where preflights are asked for; else None."""
+        self.replica = AuthorityReplica(
+            parts.backend.log, self.topics.journal("publishing", 0), parts.codec, whole=self.publishing
+        )
         self.gateway = Gateway(parts.backend.log, parts.codec, self.topics)
         self.ingress: Ingress | None = None
+        self._executions: dict[int, ExecutionsHandler] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._faults: list[str] = []
         self._closers: list[Callable[[], Awaitable[None]]] = []
@@ -94,6 +103,7 @@ class Engine:
             await self._start_ingress()
         if "executions" in self.roles:
             await self._start_shards("executions", self._executions_handler)
+            self._run("unserved runs", tell_unserved(self.unserved, self.parts.clock))
         if "api" in self.roles:
             self._run("answers", self.gateway.run())
 
@@ -127,6 +137,26 @@ class Engine:
         if not self.replica.warm:
             found.append("the replica of publishing is warming up")
         return found
+
+    def unserved(self) -> list[UnservedRun]:
+        """The runs of this process's shards whose next activity it has no code of."""
+        processors = {
+            partition: each
+            for host in self.hosts
+            if host.context == "executions"
+            for partition, each in host.processors.items()
+        }
+        states = [
+            handler.shard.find(execution_id)
+            for partition, handler in self._executions.items()
+            if partition in processors and processors[partition].serving
+            for execution_id in handler.shard.unserved
+        ]
+        return [
+            UnservedRun(state.started.execution_id, state.unserved.activity, state.unserved.at_ms)
+            for state in states
+            if isinstance(state, ExecutionState) and state.unserved is not None
+        ]
 
     # ---- starting ---------------------------------------------------------------------------------------------
 
@@ -166,6 +196,7 @@ class Engine:
             topics=self.topics,
         )
         self._run("preparation of triggers", preparation.run())
+        self._run("rebuilds", RebuildDesk(directory, self.views, self.parts.clock).run())
 
     def _view_host(self, view: View, directory: Path) -> ViewHost:
         backend = self.parts.backend
@@ -229,7 +260,9 @@ class Engine:
             coalesce_wait_ms=settings.coalesce_wait_ms,
             output_bytes_max=settings.output_bytes_max,
         )
-        return ExecutionsHandler(self.replica.authority, self.parts.invoker, options)
+        handler = ExecutionsHandler(self.replica.authority, self.parts.invoker, options)
+        self._executions[partition] = handler
+        return handler
 
     async def _start_ingress(self) -> None:
         backend, settings = self.parts.backend, self.settings

@@ -7,6 +7,8 @@ same, so a caller that heard nothing sends the same id again. "Pending" is this 
 import asyncio
 import json
 import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,6 +23,9 @@ log = logging.getLogger(__name__)
 DOUBTS_MAX = 5
 """How often a write in doubt is repeated; a repetition is harmless, for ids recognise it."""
 
+WRITE_S = 10.0
+"""How long a caller waits until a request is durable; a healthy log takes milliseconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -34,12 +39,16 @@ class Answer:
 class Gateway:
     """One a process; `run` must be running for answers to arrive."""
 
-    def __init__(self, wire: Log, codec: Codec, topics: Topics, *, read_wait_s: float = 0.5) -> None:
+    def __init__(
+        self, wire: Log, codec: Codec, topics: Topics, *, read_wait_s: float = 0.5, write_s: float = WRITE_S
+    ) -> None:
         self._log = wire
         self._codec = codec
         self._topics = topics
         self._read_wait_s = read_wait_s
-        self._waiting: dict[str, asyncio.Future[Answer]] = {}
+        self._write_s = write_s
+        self._waiting: dict[str, list[asyncio.Future[Answer]]] = {}
+        """Command → those who wait for its answer; a caller may ask again while the first request still waits."""
         self._listening = asyncio.Event()
 
     async def run(self) -> None:
@@ -85,22 +94,40 @@ class Gateway:
         """Returns once the stimulus is durable at the shard that routes it. Raises what the port raises."""
         key = routing_key(message.shell, message.identity, message.correlation)
         cause = Cause("api", message.stimulus_id, "")
-        await self._write("routing", key, client_record(self._codec, key, message, cause))
+        async with self._taken_in_time():
+            await self._write("routing", key, client_record(self._codec, key, message, cause))
 
     async def _command(
         self, context: str, shard_key: str, command_id: str, message: object, actor: str, wait_s: float
     ) -> Answer:
-        await self._listening.wait()
-        waiting = self._waiting.setdefault(command_id, asyncio.get_running_loop().create_future())
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(command_id, []).append(future)
         cause = Cause("api", command_id, actor)
         try:
-            await self._write(context, shard_key, client_record(self._codec, shard_key, message, cause))
-            return await asyncio.wait_for(asyncio.shield(waiting), wait_s)
+            async with self._taken_in_time():
+                # An answer that comes before anybody listens is not heard, so nothing is asked before.
+                await self._listening.wait()
+                await self._write(context, shard_key, client_record(self._codec, shard_key, message, cause))
+            return await asyncio.wait_for(future, wait_s)
         except TimeoutError:
             return Answer(command_id, "pending", {})
         finally:
-            if self._waiting.get(command_id) is waiting:
+            waiting = self._waiting[command_id]
+            waiting.remove(future)
+            if not waiting:
                 del self._waiting[command_id]
+
+    @asynccontextmanager
+    async def _taken_in_time(self) -> AsyncGenerator[None, None]:
+        """Bounds how long a caller waits for a log that is away. Raises `Unavailable`."""
+        try:
+            async with asyncio.timeout(self._write_s):
+                yield
+        except TimeoutError as error:
+            raise Unavailable(
+                f"expected the log to take the request within {self._write_s:g} s, found no answer; whether it did is "
+                "not known, and the same request with the same id may be sent again"
+            ) from error
 
     async def _write(self, context: str, shard_key: str, record: Record) -> None:
         shard = self._topics.inbox(context, self._topics.partition(context, shard_key))
@@ -121,6 +148,6 @@ class Gateway:
         except (ValueError, KeyError, TypeError) as error:
             log.warning("a record of replies is no answer: %s", error)
             return
-        waiting = self._waiting.get(answer.command_id)
-        if waiting is not None and not waiting.done():
-            waiting.set_result(answer)
+        for waiting in self._waiting.get(answer.command_id, ()):
+            if not waiting.done():
+                waiting.set_result(answer)

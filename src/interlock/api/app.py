@@ -1,0 +1,208 @@
+"""The app: every endpoint of the API in one table, from which its routes and its OpenAPI document are made."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from interlock.api import health, history, projections, publishing, runs, stimuli
+from interlock.api.bodies import CancelBody, PreflightBody, PublishBody, RebuildBody
+from interlock.api.context import Context
+from interlock.api.endpoint import Answer, Endpoint, Json
+from interlock.api.failures import respond
+from interlock.api.openapi import document
+from interlock.api.queries import Queries
+from interlock.runtime.engine import Engine
+from interlock.sdk import types
+from interlock.sdk.wire import to_wire
+
+_LIST = ("shell", "limit", "after")
+_WAIT = ("wait", "seen")
+
+ENDPOINTS: Final[tuple[Endpoint, ...]] = (
+    Endpoint(
+        method="POST",
+        path="/v1/preflight",
+        handler=publishing.preflight,
+        answer=types.Preflight,
+        body=PreflightBody,
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/publish",
+        handler=publishing.publish,
+        answer=types.Published,
+        statuses=(200, 202),
+        body=PublishBody,
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/slots",
+        handler=publishing.slots,
+        answer=types.Page[types.Slot],
+        parameters=("shell", "position"),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/slots/{definition}/{name}",
+        routed_as="/v1/slots/{slot:path}",
+        handler=publishing.slot,
+        answer=types.SlotDetail,
+        parameters=("shell", "position"),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/publications",
+        handler=publishing.publications,
+        answer=types.Page[types.Publication],
+        parameters=(*_LIST, "definition", "slot", "status", "position"),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/publications/{publication_id}",
+        handler=publishing.publication,
+        answer=types.PublicationDetail,
+        parameters=("shell", "position", *_WAIT),
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/stimuli",
+        handler=stimuli.emit,
+        answer=types.Emitted,
+        statuses=(202,),
+        parameters=("shell",),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/stimuli",
+        handler=stimuli.stimuli,
+        answer=types.Page[types.Stimulus],
+        parameters=(*_LIST, "outcome", "name"),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/stimuli/{stimulus_id}",
+        handler=stimuli.stimulus,
+        answer=types.StimulusDetail,
+        parameters=("shell", *_WAIT),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/dead-letters",
+        handler=stimuli.dead_letters,
+        answer=types.Page[types.DeadLetter],
+        parameters=(*_LIST, "reason"),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/dead-letters/{dead_letter_id}",
+        handler=stimuli.dead_letter,
+        answer=types.DeadLetter,
+        parameters=("shell",),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/runs",
+        handler=runs.runs,
+        answer=types.Page[types.Run],
+        parameters=(*_LIST, "status", "definition", "publication", "unserved"),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/runs/{execution_id}",
+        handler=runs.run,
+        answer=types.RunDetail,
+        parameters=("shell", *_WAIT),
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/runs/{execution_id}/cancel",
+        handler=runs.cancel,
+        answer=types.Cancelled,
+        statuses=(200, 202),
+        body=CancelBody,
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/counts",
+        handler=runs.counts,
+        answer=types.Counts,
+        parameters=("shell", *_WAIT),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/history/{aggregate}",
+        routed_as="/v1/history/{aggregate:path}",
+        handler=history.history,
+        answer=types.Page[types.HistoryEntry],
+        parameters=(*_LIST, "wait"),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/projections",
+        handler=projections.projections,
+        answer=types.Page[types.ViewStatus],
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/projections/{view}",
+        handler=projections.projection,
+        answer=types.ViewStatus,
+        parameters=_WAIT,
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/projections/{view}/rebuild",
+        handler=projections.rebuild,
+        answer=types.Rebuild,
+        statuses=(202,),
+        body=RebuildBody,
+    ),
+    Endpoint(method="GET", path="/health/live", handler=health.live, answer=types.Health, statuses=(200, 503)),
+    Endpoint(method="GET", path="/health/ready", handler=health.ready, answer=types.Health, statuses=(200, 503)),
+)
+
+
+def create_app(engine: Engine, queries: Queries) -> Starlette:
+    """The API of a process with the role `api`, over views that it holds or that lie in its data directory.
+
+    `app.state.context` is the `Context`; whoever ends the process calls its `stop` first, and `close` at the end (the
+    app's lifespan does both).
+    """
+    context = Context(engine, queries)
+    openapi = document(ENDPOINTS)
+
+    async def openapi_document(request: Request) -> Response:
+        return Json(openapi)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncGenerator[None, None]:
+        yield
+        context.close()
+
+    app = Starlette(
+        routes=[
+            Route("/v1/openapi.json", openapi_document, methods=["GET"]),
+            *(_route(context, endpoint) for endpoint in ENDPOINTS),
+        ],
+        exception_handlers={Exception: respond, 404: respond, 405: respond},
+        lifespan=lifespan,
+    )
+    app.state.context = context
+    return app
+
+
+def _route(context: Context, endpoint: Endpoint) -> Route:
+    async def handle(request: Request) -> Response:
+        try:
+            endpoint.check_parameters(request)
+            answer: Answer[object] = await endpoint.handler(context, request)
+        except Exception as error:  # noqa: BLE001 - each becomes the answer that `failures` knows for it
+            return await respond(request, error)
+        return Json(to_wire(answer.value), answer.status)
+
+    return Route(endpoint.routed_as or endpoint.path, handle, methods=[endpoint.method])

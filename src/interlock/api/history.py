@@ -1,0 +1,67 @@
+"""The history of any aggregate."""
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from starlette.requests import Request
+
+from interlock.api import answers
+from interlock.api.bodies import above_of, limit_of, shell_of, wait_of
+from interlock.api.context import Context
+from interlock.api.endpoint import Answer, path_parts
+from interlock.api.failures import not_found
+from interlock.domain.sharding import slot_id
+from interlock.projections.history.query import EVENTS_MAX
+from interlock.sdk.types import HistoryEntry, Page
+
+VIEW: Final = "history"
+KINDS: Final = ("execution", "publication", "slot", "stimulus", "dead-letter", "executable")
+"""The kinds of aggregates that are found by their id alone."""
+_ID = re.compile(r"[0-9a-f]{32}")
+
+
+async def history(context: Context, request: Request) -> Answer[Page[HistoryEntry]]:
+    """The events of an aggregate in order, above the revision `after`.
+
+    It is named by its stream (`execution:<id>`), by its id alone (a run, a publication, a slot, a stimulus), or as
+    `<definition>/<slot>`.
+    """
+    above, limit = above_of(request), limit_of(request, EVENTS_MAX)
+    parts = path_parts(request, "/v1/history/")
+    streams = _streams(parts, shell_of(request))
+
+    async def look() -> Page[HistoryEntry]:
+        entries = await context.ask(_question(context, streams, above, limit))
+        if not entries and above == 0:
+            raise not_found(
+                f"Expected the history of {'/'.join(parts)!r}, found none; name a stream such as execution:<id>, the "
+                "id of a run, publication, slot or stimulus, or <definition>/<slot>."
+            )
+        following = str(entries[-1].revision) if len(entries) == limit else None
+        return Page(items=entries, next=following)
+
+    return Answer(200, await context.until((VIEW,), wait_of(request), look, lambda found: bool(found.items)))
+
+
+def _question(
+    context: Context, streams: tuple[str, ...], above: int, limit: int
+) -> Callable[[], tuple[HistoryEntry, ...]]:
+    def ask() -> tuple[HistoryEntry, ...]:
+        for stream in streams:
+            entries = context.queries.history.history(stream, above=above, limit=limit)
+            if entries:
+                return tuple(answers.history_entry(entry) for entry in entries)
+        return ()
+
+    return ask
+
+
+def _streams(parts: tuple[str, ...], shell: str) -> tuple[str, ...]:
+    """The streams that a name may mean, to be tried in order."""
+    if len(parts) == 2 and ":" not in parts[0]:
+        return (f"slot:{slot_id(shell, *parts)}",)
+    name = "/".join(parts)
+    if _ID.fullmatch(name):
+        return tuple(f"{kind}:{name}" for kind in KINDS)
+    return (name,)

@@ -1,0 +1,145 @@
+"""How the views are, and rebuilding them.
+
+Positions and lag are read from a view's file, wherever it is projected. A rebuild is asked for by a file that the
+holder of the view finds, so it is the same in one process and in several (`interlock.runtime.rebuilds`).
+"""
+
+import asyncio
+from typing import Final, Literal
+
+from starlette.requests import Request
+
+from interlock.api.bodies import RebuildBody, read_object, wait_of
+from interlock.api.context import Context
+from interlock.api.endpoint import Answer, marked
+from interlock.api.failures import not_found
+from interlock.log.journal import START, Position
+from interlock.log.port import LogError, Shard
+from interlock.projections.reader import WarmingUp
+from interlock.projections.views import VIEWS
+from interlock.runtime.rebuilds import RebuildFiles, RebuildReport
+from interlock.sdk.types import Page, Rebuild, ShardPosition, ViewStatus
+
+LOOK_S: Final = 0.1
+"""How often a request that waits looks at how a view is."""
+END_WAIT_S: Final = 2.0
+"""How long the log is asked where its journals end."""
+_State = Literal["warming up", "live", "stopped", "absent"]
+_VIEWS: Final = {view.name: view for view in VIEWS}
+
+
+async def projections(context: Context, request: Request) -> Answer[Page[ViewStatus]]:
+    """How each view is: state, lag, positions, and its last rebuild."""
+    statuses = await asyncio.gather(*(_status(context, view) for view in _VIEWS))
+    return Answer(200, Page(items=tuple(statuses), next=None))
+
+
+async def projection(context: Context, request: Request) -> Answer[ViewStatus]:
+    """How one view is; with `wait` once its last rebuild has ended, or once it is not as `seen`."""
+    view, wait_s, seen = _known(request), wait_of(request), request.query_params.get("seen")
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + (wait_s or 0.0)
+    while True:
+        found = await _status(context, view)
+        going_on = found.rebuild is not None and found.rebuild.state in ("requested", "running")
+        enough = found.mark != seen if seen is not None else not going_on
+        if enough or context.stopping or loop.time() >= deadline:
+            return Answer(200, found)
+        await asyncio.sleep(LOOK_S)
+
+
+async def rebuild(context: Context, request: Request) -> Answer[Rebuild]:
+    """Asks whoever holds a view to make it anew from the journals; joins a rebuild that goes on already."""
+    view = _known(request)
+    body = RebuildBody.model_validate(await read_object(request))
+    asked = RebuildReport(rebuild_id=context.engine.parts.ids(), requested_at_ms=context.now_ms(), compare=body.compare)
+    report = await context.ask(lambda: _files(context, view).ask(asked))
+    return Answer(202, _rebuild(view, report))
+
+
+def _known(request: Request) -> str:
+    view: str = request.path_params["view"]
+    if view not in _VIEWS:
+        raise not_found(f"Expected a view of {', '.join(_VIEWS)}, found {view[:80]!r}.")
+    return view
+
+
+def _files(context: Context, view: str) -> RebuildFiles:
+    return RebuildFiles(context.engine.settings.data / "views", view)
+
+
+async def _status(context: Context, view: str) -> ViewStatus:
+    state, error, positions = await context.ask(lambda: _read(context, view))
+    shards = context.engine.shards_of(_VIEWS[view])
+    ends = await asyncio.gather(*(_end(context, shard) for shard in shards))
+    held = context.engine.views.get(view)
+    if held is not None:
+        status = await held.status()
+        lag = status.lag
+    else:
+        lag = _lag(shards, ends, positions)
+    report = await context.ask(lambda: _files(context, view).latest())
+    found = ViewStatus(
+        view=view,
+        state=state,
+        lag=lag,
+        held_here=held is not None,
+        waiting_for="" if held is None else held.waiting_for,
+        error=error,
+        shards=tuple(_shard(shard, positions.get(shard, START), end) for shard, end in zip(shards, ends, strict=True)),
+        rebuild=None if report is None else _rebuild(view, report),
+    )
+    return marked(found)
+
+
+def _read(context: Context, view: str) -> tuple[_State, str, dict[Shard, Position]]:
+    """State, error and positions, as the view's file says them."""
+    try:
+        with context.queries.readers[view].snapshot() as snapshot:
+            marks, positions = snapshot.marks, snapshot.positions()
+    except WarmingUp as warming:
+        return "absent", str(warming), {}
+    if marks.error:
+        return "stopped", marks.error, positions
+    return ("live" if marks.caught_up else "warming up"), "", positions
+
+
+async def _end(context: Context, shard: Shard) -> int | None:
+    try:
+        async with asyncio.timeout(END_WAIT_S):
+            return (await context.engine.parts.backend.log.end(shard)).end
+    except (LogError, TimeoutError):
+        return None
+
+
+def _lag(shards: list[Shard], ends: list[int | None], positions: dict[Shard, Position]) -> int | None:
+    """Records behind the last append that is in the rows, over all shards; an upper bound, for that append itself
+    counts as long as nobody says how long it is."""
+    lag = 0
+    for shard, end in zip(shards, ends, strict=True):
+        if end is None:
+            return None
+        lag += max(0, end - positions.get(shard, START).base)
+    return lag
+
+
+def _shard(shard: Shard, position: Position, end: int | None) -> ShardPosition:
+    return ShardPosition(
+        topic=shard.topic, partition=shard.partition, number=position.number, offset=position.base, end=end
+    )
+
+
+def _rebuild(view: str, report: RebuildReport) -> Rebuild:
+    return Rebuild(
+        rebuild_id=report.rebuild_id,
+        view=view,
+        state=report.state,
+        requested_at_ms=report.requested_at_ms,
+        ended_at_ms=report.ended_at_ms,
+        appends_done=report.appends_done,
+        appends_total=report.appends_total,
+        compare=report.compare,
+        replaced_digest=report.replaced_digest,
+        rebuilt_digest=report.rebuilt_digest,
+        message=report.message,
+    )

@@ -1,0 +1,210 @@
+"""Publishing and its views: preflight, publish, slots, publications."""
+
+import asyncio
+from typing import Final, cast
+
+from starlette.requests import Request
+
+from interlock.api import answers
+from interlock.api.bodies import (
+    PreflightBody,
+    PublishBody,
+    cursor_of,
+    cursor_text,
+    limit_of,
+    position_of,
+    read_object,
+    shell_of,
+    wait_of,
+)
+from interlock.api.context import Context
+from interlock.api.endpoint import Answer, marked, path_parts
+from interlock.api.failures import not_found, refused
+from interlock.domain.messages import Publish
+from interlock.domain.publishing.claims.events import Claim as DomainClaim
+from interlock.domain.publishing.decide import publication_id
+from interlock.domain.publishing.preflight import Preflight as Outcome
+from interlock.domain.publishing.preflight import preflight as look_ahead
+from interlock.domain.refusal import Refusal
+from interlock.domain.sharding import slot_id
+from interlock.projections.reader import WarmingUp
+from interlock.projections.slots.query import cursor_of as cursor_of_row
+from interlock.sdk.types import (
+    Claim,
+    Conflict,
+    Page,
+    Preflight,
+    Publication,
+    PublicationDetail,
+    Published,
+    Slot,
+    SlotDetail,
+)
+from interlock.sdk.wire import from_wire
+
+REPLICA_WAIT_S: Final = 5.0
+"""How long a preflight waits until it knows of everything that was published before it."""
+VIEW: Final = "slots"
+
+
+async def preflight(context: Context, request: Request) -> Answer[Preflight]:
+    """What a publish would do now; it changes nothing."""
+    body = PreflightBody.model_validate(await read_object(request))
+    shard = context.engine.publishing
+    assert shard is not None, "expected the role api in a process that serves the API"
+    try:
+        async with asyncio.timeout(REPLICA_WAIT_S):
+            await context.engine.replica.current()
+    except TimeoutError as error:
+        raise WarmingUp("the replica of publishing has not read to the end of the journal") from error
+    outcome = look_ahead(shard, body.shell, body.document_text(), body.slot, body.expect_revision)
+    if isinstance(outcome, Refusal):
+        raise refused(outcome.kind, outcome.sentence, dict(outcome.details))
+    return Answer(200, _outcome(outcome))
+
+
+async def publish(context: Context, request: Request) -> Answer[Published]:
+    """Lets a definition take authority in a slot; 202 while that, or its answer, is still to come."""
+    body = PublishBody.model_validate(await read_object(request))
+    engine = context.engine
+    command_id = body.command_id or engine.parts.ids()
+    message = Publish(
+        command_id=command_id,
+        shell=body.shell,
+        document=body.document_text(),
+        slot=body.slot,
+        expect_revision=body.expect_revision,
+        requested_by=body.requested_by,
+        requested_at_ms=context.now_ms(),
+    )
+    wait_s = engine.settings.publish_wait_s if body.wait is None else body.wait
+    answer = await engine.gateway.publish(message, wait_s)
+    if answer.status == "pending":
+        return Answer(202, await _pending(context, body.shell, command_id))
+    if answer.status == "done":
+        return Answer(200, from_wire(Published, {**answer.body, "commandId": command_id}))
+    details = cast("dict[str, str]", answer.body.get("details", {}))
+    raise refused(str(answer.body["kind"]), str(answer.body["message"]), {**details, "commandId": command_id})
+
+
+async def slots(context: Context, request: Request) -> Answer[Page[Slot]]:
+    """The slots of a shell, by definition and name."""
+    await context.at_position(VIEW, position_of(request))
+    rows = await context.ask(lambda: context.queries.slots.slots(shell_of(request)))
+    if not rows:
+        await context.require_caught_up(VIEW)
+    return Answer(200, Page(items=tuple(answers.slot(row) for row in rows), next=None))
+
+
+async def slot(context: Context, request: Request) -> Answer[SlotDetail]:
+    """A slot with its authority."""
+    parts = path_parts(request, "/v1/slots/")
+    if len(parts) != 2:
+        raise not_found("Expected the path of a slot as /v1/slots/<definition>/<name>, found another.")
+    definition, name = parts
+    await context.at_position(VIEW, position_of(request))
+    found = await context.ask(lambda: context.queries.slots.slot(shell_of(request), definition, name))
+    if found is None:
+        raise not_found(
+            f"Expected a slot {name!r} of definition {definition!r}, found none; "
+            "`interlock slots list` shows those that there are."
+        )
+    return Answer(200, SlotDetail(slot=answers.slot(found.slot), authority=answers.publication_detail(found.authority)))
+
+
+async def publications(context: Context, request: Request) -> Answer[Page[Publication]]:
+    """Publications, the newest first."""
+    query, limit, after = request.query_params, limit_of(request), cursor_of(request)
+    shell, definition, slot_name = shell_of(request), query.get("definition"), query.get("slot")
+    slot_of = None if definition is None or slot_name is None else slot_id(shell, definition, slot_name)
+    await context.at_position(VIEW, position_of(request))
+    rows = await context.ask(
+        lambda: context.queries.slots.publications(
+            shell,
+            definition_id=definition,
+            slot=slot_of,
+            status=query.get("status"),
+            after=after,
+            limit=limit + 1,
+        )
+    )
+    if not rows:
+        await context.require_caught_up(VIEW)
+    following = cursor_text(cursor_of_row(rows[limit - 1])) if len(rows) > limit else None
+    return Answer(200, Page(items=tuple(answers.publication(row) for row in rows[:limit]), next=following))
+
+
+async def publication(context: Context, request: Request) -> Answer[PublicationDetail]:
+    """A publication, and what it still waits for; with `wait` once it is no longer pending, or not as `seen`."""
+    identity, seen = request.path_params["publication_id"], request.query_params.get("seen")
+    await context.at_position(VIEW, position_of(request))
+
+    async def look() -> PublicationDetail:
+        found = await context.ask(lambda: context.queries.slots.publication(identity))
+        if found is None:
+            raise not_found(
+                f"Expected a publication {identity!r}, found none; `interlock publications list` shows all."
+            )
+        return marked(answers.publication_detail(found))
+
+    def enough(found: PublicationDetail) -> bool:
+        return found.mark != seen if seen is not None else not found.pending
+
+    return Answer(200, await context.until((VIEW,), wait_of(request), look, enough))
+
+
+async def _pending(context: Context, shell: str, command_id: str) -> Published:
+    """What a publication that is pending waits for, as far as the view knows."""
+    identity = publication_id(shell, command_id)
+    try:
+        found = await context.ask(lambda: context.queries.slots.publication(identity))
+    except WarmingUp:
+        found = None
+    if found is None:
+        missing = ("the publishing shard has to take it up",)
+        return Published(status="pending", command_id=command_id, publication_id=identity, missing=missing)
+    row = found.publication
+    return Published(
+        status="pending",
+        command_id=command_id,
+        publication_id=identity,
+        definition_id=row.definition_id,
+        slot_id=row.slot_id,
+        slot=row.slot_name,
+        artifact_id=row.artifact_id,
+        version=row.definition_version,
+        missing=answers.missing(found) or ("its answer is on its way; send the same command again",),
+    )
+
+
+def _outcome(outcome: Outcome) -> Preflight:
+    return Preflight(
+        action=outcome.action,
+        definition_id=outcome.definition_id,
+        slot_id=outcome.slot_id,
+        slot_name=outcome.slot_name,
+        policy_source=outcome.policy_source,
+        artifact_id=outcome.artifact_id,
+        version=outcome.version,
+        expected_revision=outcome.expected_revision,
+        found_revision=outcome.found_revision,
+        replaces=outcome.replaces,
+        added=tuple(map(_claim, outcome.added)),
+        removed=tuple(map(_claim, outcome.removed)),
+        retained=tuple(map(_claim, outcome.retained)),
+        conflicts=tuple(
+            Conflict(
+                claim=each.claim,
+                definition_id=each.claimant.definition_id,
+                slot_id=each.claimant.slot_id,
+                slot_name=each.claimant.slot_name,
+                publication_id=each.claimant.publication_id,
+                cardinality=each.claimant.cardinality,
+            )
+            for each in outcome.conflicts
+        ),
+    )
+
+
+def _claim(claim: DomainClaim) -> Claim:
+    return Claim(claim=claim.claim, cardinality=claim.cardinality, node_id=claim.node_id)

@@ -1,0 +1,388 @@
+"""The verbs that speak to the API, and how their answers look."""
+
+import json
+import sys
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from interlock.cli import show
+from interlock.cli.address import find_api
+from interlock.cli.codes import Code, CommandError, usage
+from interlock.cli.options import After, Api, AsJson, Limit, Revision, Shell, Slot, Target, WaitS
+from interlock.cli.output import print_json
+
+if TYPE_CHECKING:
+    from interlock.sdk import Client
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the verbs."""
+    app.command("preflight")(preflight)
+    app.command("publish")(publish)
+    app.command("emit")(emit)
+    app.command("history")(history)
+    for name, (help_, commands) in GROUPS.items():
+        group = typer.Typer(help=help_, no_args_is_help=True, rich_markup_mode=None)
+        for command, function in commands.items():
+            group.command(command)(function)
+        app.add_typer(group, name=name)
+
+
+@contextmanager
+def asking(api: str, shell: str) -> "Generator[Client, None, None]":
+    """A client; what it raises becomes the end of the command."""
+    from interlock.sdk import ApiError, Client, Unreachable, WireError
+
+    try:
+        with Client(find_api(api), shell=shell) as client:
+            yield client
+    except ApiError as error:
+        code = Code.UNREACHABLE if error.status == 503 else Code.FAILED
+        raise CommandError(code, error.message, kind=error.kind, details=error.details) from error
+    except Unreachable as error:
+        raise CommandError(Code.UNREACHABLE, str(error), kind="unreachable") from error
+    except WireError as error:
+        raise CommandError(Code.UNREACHABLE, str(error), kind="unreachable") from error
+
+
+# ---- publishing -----------------------------------------------------------------------------------------------------
+
+
+def preflight(
+    target: Target,
+    slot: Slot = None,
+    expect_revision: Revision = None,
+    api: Api = "",
+    shell: Shell = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Say what a publish would do now; it changes nothing."""
+    document = _load(target)
+    with asking(api, shell) as client:
+        outcome = client.preflight(document, slot=slot, expect_revision=expect_revision)
+    print_json(outcome) if as_json else show.preflight(outcome)
+    if outcome.action in ("lose", "conflict"):
+        raise typer.Exit(Code.FAILED)
+
+
+def publish(
+    target: Target,
+    slot: Slot = None,
+    expect_revision: Revision = None,
+    no_wait: Annotated[bool, typer.Option("--no-wait", help="Don't wait until it is active.")] = False,
+    command_id: Annotated[str, typer.Option(help="Repeat an earlier command, and get its answer.")] = "",
+    api: Api = "",
+    shell: Shell = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Let a definition take authority in a slot."""
+    document = _load(target)
+    with asking(api, shell) as client:
+        published = client.publish(
+            document,
+            slot=slot,
+            expect_revision=expect_revision,
+            command_id=command_id or None,
+            requested_by=_user(),
+            wait_s=0 if no_wait else 30.0,
+        )
+    print_json(published) if as_json else show.published(published)
+    if published.status == "pending":
+        raise typer.Exit(Code.PENDING)
+
+
+def slots_list(api: Api = "", shell: Shell = "default", as_json: AsJson = False) -> None:
+    """List the slots."""
+    with asking(api, shell) as client:
+        slots = client.slots()
+    print_json(slots) if as_json else show.slots(slots)
+
+
+def slots_show(
+    definition: Annotated[str, typer.Argument(help="A definition, or definition/slot.")],
+    name: Annotated[str, typer.Argument(help="The slot's name.")] = "",
+    api: Api = "",
+    shell: Shell = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Show a slot and its authority."""
+    if not name:
+        definition, _, name = definition.partition("/")
+    with asking(api, shell) as client:
+        slot = client.slot(definition, name or "default")
+    print_json(slot) if as_json else show.slot(slot)
+
+
+def publications_list(
+    definition: Annotated[str | None, typer.Option(help="Only those of this definition.")] = None,
+    status: Annotated[str | None, typer.Option(help="Only those of this status.")] = None,
+    limit: Limit = None,
+    after: After = "",
+    api: Api = "",
+    shell: Shell = "default",
+    as_json: AsJson = False,
+) -> None:
+    """List publications, the newest first."""
+    with asking(api, shell) as client:
+        page = client.publications(definition=definition, status=status, limit=limit, after=after or None)
+    print_json(page) if as_json else show.publications(page)
+
+
+def publications_show(
+    publication_id: str, wait: WaitS = None, api: Api = "", shell: Shell = "default", as_json: AsJson = False
+) -> None:
+    """Show a publication, and what it still waits for."""
+    with asking(api, shell) as client:
+        found = client.publication(publication_id, wait_s=wait)
+    print_json(found) if as_json else show.publication(found)
+
+
+# ---- stimuli --------------------------------------------------------------------------------------------------------
+
+
+def emit(
+    type_: Annotated[str, typer.Argument(metavar="TYPE", help="The stimulus type: Event.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Such as order.placed.")],
+    data: Annotated[str, typer.Option("--data", metavar="JSON|@FILE|-", help="The payload.")] = "{}",
+    idempotency_key: Annotated[str | None, typer.Option(metavar="K", help="Names what happened.")] = None,
+    correlation: Annotated[str | None, typer.Option(metavar="C", help="What it belongs to.")] = None,
+    ttl: Annotated[str | None, typer.Option(help="How long it meets later waits, such as 1h.")] = None,
+    api: Api = "",
+    shell: Shell = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Emit a stimulus; it is durable when this returns."""
+    payload = _payload(data)
+    fields = {"type": type_, "name": name, "shell": shell}
+    optional = {"idempotencyKey": idempotency_key, "correlation": correlation, "ttl": ttl}
+    fields |= {field: value for field, value in optional.items() if value is not None}
+    # The payload goes on as it was written: what Python would make of its numbers is not what its author wrote.
+    stimulus = f'{json.dumps(fields)[:-1]}, "data": {payload}}}'
+    with asking(api, shell) as client:
+        emitted = client.emit_json(stimulus.encode("utf-8", "surrogateescape"))
+    print_json(emitted) if as_json else print(f"stimulus {emitted.stimulus_id}")
+
+
+def stimuli_list(
+    outcome: Annotated[str | None, typer.Option(help="started, resumed, unmatched, kept or expired.")] = None,
+    name: Annotated[str | None, typer.Option(help="Only those of this name.")] = None,
+    limit: Limit = None,
+    after: After = "",
+    api: Api = "",
+    shell: Shell = "default",
+    as_json: AsJson = False,
+) -> None:
+    """List stimuli, the newest first."""
+    with asking(api, shell) as client:
+        page = client.stimuli(outcome=outcome, name=name, limit=limit, after=after or None)
+    print_json(page) if as_json else show.stimuli(page)
+
+
+def stimuli_show(
+    stimulus_id: str, wait: WaitS = None, api: Api = "", shell: Shell = "default", as_json: AsJson = False
+) -> None:
+    """Show a stimulus and what it did."""
+    with asking(api, shell) as client:
+        found = client.stimulus(stimulus_id, wait_s=wait)
+    print_json(found) if as_json else show.stimulus(found)
+
+
+def dead_letters_list(
+    reason: Annotated[str | None, typer.Option(help="Only those with this reason.")] = None,
+    limit: Limit = None,
+    after: After = "",
+    api: Api = "",
+    shell: Shell = "default",
+    as_json: AsJson = False,
+) -> None:
+    """List what could not be routed, the newest first."""
+    with asking(api, shell) as client:
+        page = client.dead_letters(reason=reason, limit=limit, after=after or None)
+    print_json(page) if as_json else show.dead_letters(page)
+
+
+def dead_letters_show(dead_letter_id: str, api: Api = "", shell: Shell = "default", as_json: AsJson = False) -> None:
+    """Show a dead letter with its reason and origin."""
+    with asking(api, shell) as client:
+        found = client.dead_letter(dead_letter_id)
+    print_json(found) if as_json else show.dead_letter(found)
+
+
+# ---- runs -----------------------------------------------------------------------------------------------------------
+
+
+def runs_list(
+    status: Annotated[
+        str | None, typer.Option(help="running, waiting, cancelling, completed, faulted, cancelled.")
+    ] = None,
+    definition: Annotated[str | None, typer.Option(help="Only those of this definition.")] = None,
+    publication: Annotated[str | None, typer.Option(help="Only those that this publication started.")] = None,
+    unserved: Annotated[bool, typer.Option("--unserved", help="Only those that no process can serve.")] = False,
+    limit: Limit = None,
+    after: After = "",
+    api: Api = "",
+    shell: Shell = "default",
+    as_json: AsJson = False,
+) -> None:
+    """List runs, the newest first."""
+    with asking(api, shell) as client:
+        page = client.runs(
+            status=status,
+            definition=definition,
+            publication=publication,
+            unserved=unserved,
+            limit=limit,
+            after=after or None,
+        )
+    print_json(page) if as_json else show.runs(page)
+
+
+def runs_show(
+    execution_id: str, wait: WaitS = None, api: Api = "", shell: Shell = "default", as_json: AsJson = False
+) -> None:
+    """Show a run with its steps."""
+    with asking(api, shell) as client:
+        found = client.run(execution_id, wait_s=wait)
+    print_json(found) if as_json else show.run(found)
+
+
+def runs_watch(
+    execution_id: str,
+    timeout: Annotated[float | None, typer.Option(metavar="SECONDS", min=0, help="Give up after so long.")] = None,
+    api: Api = "",
+    shell: Shell = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Follow a run until it has ended; 0 when it is completed, 1 when not, 3 when the time is over."""
+    with asking(api, shell) as client:
+        found, seen = client.run(execution_id), ""
+        for found in client.watch(execution_id, timeout_s=timeout):
+            if not as_json and (line := show.progress(found)) != seen:
+                print(line, flush=True)
+                seen = line
+    if as_json:
+        print_json(found)
+    if found.run.status not in ("completed", "faulted", "cancelled"):
+        raise typer.Exit(Code.PENDING)
+    if found.run.status != "completed":
+        raise typer.Exit(Code.FAILED)
+
+
+def runs_cancel(
+    execution_id: str,
+    reason: Annotated[str, typer.Option(help="Why; it is kept in the history.")] = "",
+    api: Api = "",
+    shell: Shell = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Ask a run to end."""
+    with asking(api, shell) as client:
+        cancelled = client.cancel(execution_id, reason=reason, requested_by=_user())
+    print_json(cancelled) if as_json else print(f"run {cancelled.execution_id} {cancelled.status}")
+    if cancelled.status == "pending":
+        raise typer.Exit(Code.PENDING)
+
+
+# ---- history and views ----------------------------------------------------------------------------------------------
+
+
+def history(
+    aggregate: Annotated[str, typer.Argument(help="execution:<id> or another stream, an id, or definition/slot.")],
+    limit: Annotated[int | None, typer.Option(min=1, max=1000, help="The most events.")] = None,
+    after: Annotated[str, typer.Option("--after", help="Only events above this revision.")] = "",
+    api: Api = "",
+    shell: Shell = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Show the events of an aggregate in order."""
+    with asking(api, shell) as client:
+        page = client.history(aggregate, limit=limit, after=after or None)
+    print_json(page) if as_json else show.history(page)
+
+
+def projections_list(api: Api = "", shell: Shell = "default", as_json: AsJson = False) -> None:
+    """List the views: state, lag, and their last rebuild."""
+    with asking(api, shell) as client:
+        views = client.projections()
+    print_json(views) if as_json else show.projections(views)
+
+
+def projections_rebuild(
+    views: Annotated[list[str] | None, typer.Argument(help="The views; all of them if none is named.")] = None,
+    compare: Annotated[bool, typer.Option("--compare", help="Compare the rows before and after.")] = False,
+    no_wait: Annotated[bool, typer.Option("--no-wait", help="Don't wait until it is done.")] = False,
+    api: Api = "",
+    shell: Shell = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Make views anew from the journals, beside the ones that serve."""
+    from interlock.cli.rebuild import follow
+
+    with asking(api, shell) as client:
+        names = views or [each.view for each in client.projections()]
+        rebuilds = [client.rebuild(name, compare=compare) for name in names]
+        if not no_wait:
+            # With --json nothing but the one document goes to stdout.
+            say = partial(print, file=sys.stderr if as_json else sys.stdout, flush=True)
+            rebuilds = [follow(client, rebuild, say) for rebuild in rebuilds]
+    print_json(rebuilds) if as_json else show.rebuilds(rebuilds)
+    if any(each.state == "failed" or each.replaced_digest != each.rebuilt_digest for each in rebuilds):
+        raise typer.Exit(Code.FAILED)
+    if any(each.state != "done" for each in rebuilds):
+        raise typer.Exit(Code.PENDING)
+
+
+GROUPS: Final[Mapping[str, tuple[str, Mapping[str, Callable[..., None]]]]] = {
+    "runs": ("What runs do.", {"list": runs_list, "show": runs_show, "watch": runs_watch, "cancel": runs_cancel}),
+    "slots": ("Who has authority.", {"list": slots_list, "show": slots_show}),
+    "publications": ("Decisions on who may start work.", {"list": publications_list, "show": publications_show}),
+    "stimuli": ("What came in, and what it did.", {"list": stimuli_list, "show": stimuli_show}),
+    "dead-letters": ("What could not be routed.", {"list": dead_letters_list, "show": dead_letters_show}),
+    "projections": ("How the views are.", {"list": projections_list, "rebuild": projections_rebuild}),
+}
+"""Verbs of two words: what they are about, and what is done with it."""
+
+
+# ---- within ---------------------------------------------------------------------------------------------------------
+
+
+def _load(target: str) -> str:
+    """The document of a target, as JSON text."""
+    from interlock.targets import TargetError, load_target
+
+    try:
+        return load_target(target)
+    except TargetError as error:
+        raise usage(str(error)) from error
+
+
+def _payload(data: str) -> str:
+    """The JSON text that `--data` stands for."""
+    try:
+        if data == "-":
+            text = sys.stdin.buffer.read().decode("utf-8")
+        elif data.startswith("@"):
+            text = Path(data[1:]).read_text("utf-8")
+        else:
+            text = data
+        json.loads(text)
+    except OSError as error:
+        raise usage(f"expected a file for --data, found: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise usage(f"expected JSON in UTF-8 for --data, found: {error}") from error
+    return text
+
+
+def _user() -> str:
+    """Who gives a command, as the system knows them; "" where it doesn't."""
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""

@@ -1,0 +1,99 @@
+"""What `interlock doctor` looks at; it changes nothing but a file in the data directory that it removes again."""
+
+import platform
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from interlock.cli.address import find_api
+from interlock.cli.codes import CommandError
+from interlock.cli.settings import load
+from interlock.cli.topics import check, embedded_missing, opened
+from interlock.runtime.settings import Settings
+from interlock.sdk import ApiError, Client, Unreachable, WireError
+
+PYTHON_MIN = (3, 11)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was looked at."""
+
+    what: str
+    ok: bool
+    found: str
+    remedy: str = ""
+
+
+async def examine(log: str, data: Path | None, api: str) -> list[Finding]:
+    """Everything, in the order in which to mend it."""
+    findings = [_python()]
+    try:
+        settings = load(log=log, data=data)
+    except CommandError as error:
+        return [*findings, Finding(what="settings", ok=False, found=error.message, remedy="mend what it names")]
+    findings.append(_directory(settings.data))
+    if (missing := embedded_missing(settings)) is not None:
+        findings.append(Finding(what="log", ok=True, found=f"none yet at {missing}; `interlock up` makes it"))
+    else:
+        findings += [await _asked("topics", settings, _topics), await _asked("clock", settings, _clock)]
+    findings.append(_api(find_api(api)))
+    return findings
+
+
+def _python() -> Finding:
+    ok = sys.version_info >= PYTHON_MIN
+    remedy = "" if ok else "install Python 3.11 or newer"
+    return Finding(what="Python", ok=ok, found=platform.python_version(), remedy=remedy)
+
+
+def _directory(data: Path) -> Finding:
+    place = data
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        remedy = "give the process another with --data, or the right to write there"
+        return Finding(what="data directory", ok=False, found=f"{data.absolute()}: {error}", remedy=remedy)
+    there = "can be written" if place == data else "can be made"
+    return Finding(what="data directory", ok=True, found=f"{data.absolute()} {there}")
+
+
+async def _asked(what: str, settings: Settings, look: Callable[[Settings], Awaitable[Finding]]) -> Finding:
+    try:
+        return await look(settings)
+    except CommandError as error:
+        remedy = "start the log, or say where it is with --log or INTERLOCK_LOG"
+        return Finding(what=what, ok=False, found=error.message, remedy=remedy)
+
+
+async def _topics(settings: Settings) -> Finding:
+    faults = await check(settings)
+    if not faults:
+        return Finding(what="topics", ok=True, found="all as they have to be")
+    first = faults[0]
+    found = f"{len(faults)} fault(s), the first: {first.topic}: {first.setting} is {first.found}, not {first.expected}"
+    return Finding(what="topics", ok=False, found=found, remedy=first.remedy)
+
+
+async def _clock(settings: Settings) -> Finding:
+    async with opened(settings) as backend:
+        skew_ms = -1000 * await backend.admin.clock_skew_s()
+    ok = abs(skew_ms) <= settings.max_clock_skew_ms
+    remedy = "" if ok else "set the clock (NTP); no shard is opened before"
+    return Finding(what="clock", ok=ok, found=f"{skew_ms:+.0f} ms from the log's", remedy=remedy)
+
+
+def _api(address: str) -> Finding:
+    try:
+        with Client(address) as client:
+            problems = (*client.live().problems, *client.ready().problems)
+    except (Unreachable, WireError, ApiError) as error:
+        return Finding(what="API", ok=False, found=f"none at {address}", remedy=str(error).rpartition("; ")[2])
+    if problems:
+        return Finding(what="API", ok=False, found=f"{address}: {'; '.join(problems)}", remedy="see its log")
+    return Finding(what="API", ok=True, found=f"{address} serves")

@@ -1,0 +1,213 @@
+"""One process of the engine from its start to its end.
+
+start: apps are imported ─► the port is taken ─► engine starts ─► the API listens
+end:   first SIGTERM or SIGINT ─► requests are answered, no new ones ─► engine.close() ─► exit code 0
+       second one ─► the process ends at once; nothing that was acknowledged is lost by that
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import Final, cast
+
+import uvicorn
+from starlette.applications import Starlette
+
+from interlock.activities import Activities, AuthoringError
+from interlock.api import create_app, open_queries
+from interlock.api.context import Context
+from interlock.cli.codes import Code, CommandError, usage
+from interlock.cli.logs import set_up_logging
+from interlock.cli.settings import api_host_port
+from interlock.log.port import LogError
+from interlock.projections.files import ViewHeld
+from interlock.runtime import compose
+from interlock.runtime.engine import Engine, Unfit
+from interlock.runtime.roles import Role
+from interlock.runtime.settings import Settings
+from interlock.targets import TargetError, collect
+
+log = logging.getLogger("interlock")
+
+REQUESTS_END_S: Final = 5
+"""How long requests may take to end when the process does."""
+CONNECTIONS_MAX: Final = 1_000
+"""Requests at once; further ones are answered 503."""
+BACKLOG: Final = 512
+"""Connections that wait to be taken."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a process is to do."""
+
+    settings: Settings
+    roles: tuple[Role, ...]
+    makes_topics: bool
+    """Whether topics that are missing are made on any log, or on an embedded one only."""
+
+
+def run(plan: Plan) -> None:
+    """Runs the process until a signal ends it. Raises `CommandError`."""
+    set_up_logging()
+    activities = load_apps(plan.settings.app)
+    with asyncio.Runner(loop_factory=_new_loop) as runner:
+        runner.run(_Process(plan, activities).run())
+
+
+def load_apps(apps: tuple[str, ...]) -> Activities:
+    """The activities of the apps. Raises `CommandError`."""
+    try:
+        return collect(*apps) if apps else Activities()
+    except (TargetError, AuthoringError) as error:
+        raise usage(str(error)) from error
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    if sys.platform == "win32":
+        return asyncio.new_event_loop()
+    import uvloop
+
+    return uvloop.new_event_loop()
+
+
+class _Server(uvicorn.Server):
+    """uvicorn within a loop whose signals belong to the process as a whole."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Captures none."""
+        yield
+
+
+class _Process:
+    def __init__(self, plan: Plan, activities: Activities) -> None:
+        self._plan = plan
+        self._activities = activities
+        self._stop = asyncio.Event()
+        self._signals = 0
+
+    async def run(self) -> None:
+        """From start to end."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._signalled, number)
+        listener = _listen(self._plan.settings) if "api" in self._plan.roles else None
+        engine = self._engine()
+        try:
+            if not await self._started(engine):
+                return
+            if listener is None:
+                log.info("serving %s on %s", ", ".join(engine.roles), self._shown_log())
+                await self._stop.wait()
+            else:
+                await self._serve_api(engine, listener)
+        finally:
+            if listener is not None:
+                listener.close()
+            log.info("ending: shards finish their turns and leave")
+            await engine.close()
+            log.info("ended in order")
+
+    def _signalled(self, number: int) -> None:
+        self._signals += 1
+        if self._signals > 1:
+            log.warning("a second signal: ending at once")
+            logging.shutdown()
+            os._exit(128 + number)
+        log.info("%s: ending in order; a second signal ends at once", signal.Signals(number).name)
+        self._stop.set()
+
+    def _engine(self) -> Engine:
+        settings = self._plan.settings
+        try:
+            backend = compose.open_backend(settings)
+            backend = replace(backend, makes_topics=backend.makes_topics or self._plan.makes_topics)
+            return compose.build(settings, self._plan.roles, self._activities, backend=backend)
+        except compose.UnknownLog as error:
+            raise usage(str(error)) from error
+        except (LogError, OSError, ValueError) as error:
+            raise CommandError(
+                Code.UNREACHABLE, f"expected a log at {self._shown_log()}, found: {error}", kind="unreachable"
+            ) from error
+
+    async def _started(self, engine: Engine) -> bool:
+        """Starts the engine; False where a signal came first. Raises `CommandError`."""
+        starting = asyncio.ensure_future(engine.start())
+        stopped = asyncio.ensure_future(self._stop.wait())
+        try:
+            await asyncio.wait((starting, stopped), return_when=asyncio.FIRST_COMPLETED)
+            if not starting.done():
+                return False
+            starting.result()
+        except (Unfit, ViewHeld) as error:
+            raise CommandError(Code.FAILED, str(error), kind="state") from error
+        except LogError as error:
+            raise CommandError(
+                Code.UNREACHABLE, f"the log at {self._shown_log()} can't be used: {error}", kind="unreachable"
+            ) from error
+        finally:
+            for task in (starting, stopped):
+                task.cancel()
+            await asyncio.gather(starting, stopped, return_exceptions=True)
+        return True
+
+    async def _serve_api(self, engine: Engine, listener: socket.socket) -> None:
+        app = create_app(engine, open_queries(engine.settings.data / "views", engine.parts.codec))
+        server = _Server(_config(app))
+        serving = asyncio.create_task(server.serve(sockets=[listener]), name="api")
+        stopped = asyncio.ensure_future(self._stop.wait())
+        host, port = listener.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        log.info("the API listens on http://%s:%d", shown, port)
+        log.info("serving %s on %s", ", ".join(engine.roles), self._shown_log())
+        await asyncio.wait((serving, stopped), return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        cast("Context", app.state.context).stop()
+        server.should_exit = True
+        await serving
+
+    def _shown_log(self) -> str:
+        """The log's address without what is secret in it."""
+        before, at, behind = self._plan.settings.log_url.rpartition("@")
+        return f"{before.partition('://')[0]}://…@{behind}" if at else behind
+
+
+def _config(app: Starlette) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="on",
+        server_header=False,
+        limit_concurrency=CONNECTIONS_MAX,
+        timeout_graceful_shutdown=REQUESTS_END_S,
+    )
+
+
+def _listen(settings: Settings) -> socket.socket:
+    """The API's socket; taken first, so that a port in use is told before anything starts. Raises `CommandError`."""
+    host, port = api_host_port(settings.api)
+    listener = None
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+        listener.setblocking(False)
+    except OSError as error:
+        if listener is not None:
+            listener.close()
+        raise CommandError(
+            Code.FAILED,
+            f"expected to listen on {host}:{port}, found: {error.strerror or error}; "
+            "name another with --port or INTERLOCK_API",
+        ) from error
+    return listener

@@ -1,0 +1,284 @@
+"""How answers look to people."""
+
+from collections.abc import Sequence
+
+from interlock.cli.output import age, instant, print_fields, print_table, short
+from interlock.sdk.types import (
+    DeadLetter,
+    HistoryEntry,
+    Page,
+    Preflight,
+    Publication,
+    PublicationDetail,
+    Published,
+    Rebuild,
+    Run,
+    RunDetail,
+    Slot,
+    SlotDetail,
+    Stimulus,
+    StimulusDetail,
+    ViewStatus,
+)
+
+
+def preflight(outcome: Preflight) -> None:
+    """What a publish would do."""
+    sentence = {
+        "fill": "would fill the slot",
+        "replace": f"would replace publication {outcome.replaces}",
+        "lose": f"would lose: the slot is at revision {outcome.found_revision}, not {outcome.expected_revision}",
+        "conflict": "would be refused: somebody else has an exclusive claim",
+    }[outcome.action]
+    print(f"{outcome.definition_id}/{outcome.slot_name}: {sentence}")
+    claims = [("adds", outcome.added), ("keeps", outcome.retained), ("gives up", outcome.removed)]
+    print_fields(
+        [
+            ("revision", outcome.found_revision),
+            ("version", outcome.version),
+            ("artifact", outcome.artifact_id),
+            *((name, ", ".join(claim.claim for claim in group)) for name, group in claims),
+            *((f"conflict on {each.claim}", f"{each.definition_id}/{each.slot_name}") for each in outcome.conflicts),
+        ]
+    )
+
+
+def published(found: Published) -> None:
+    """How a publish stands."""
+    where = f"{found.definition_id}/{found.slot}" if found.definition_id else "the publication"
+    if found.status == "active":
+        print(f"{where} is active at revision {found.revision}")
+    else:
+        print(f"{where} is pending: {'; '.join(found.missing)}")
+    print_fields(
+        [
+            ("publication", found.publication_id),
+            ("version", found.version),
+            ("command", found.command_id),
+            ("replaced by", found.replaced_by),
+        ]
+    )
+    if found.status == "pending":
+        print(f"Give the same command with --command-id {found.command_id} to hear its answer.")
+
+
+def slots(found: Sequence[Slot]) -> None:
+    """Slots as a table."""
+    rows = [
+        (each.definition_id, each.name, each.revision, each.publication_id, instant(each.activated_at_ms))
+        for each in found
+    ]
+    print_table(("DEFINITION", "SLOT", "REVISION", "PUBLICATION", "ACTIVE SINCE"), rows, "No slots: publish something.")
+
+
+def slot(found: SlotDetail) -> None:
+    """A slot and its authority."""
+    print_fields([("slot", f"{found.slot.definition_id}/{found.slot.name}"), ("slot id", found.slot.slot_id)])
+    publication(found.authority)
+
+
+def publications(page: Page[Publication]) -> None:
+    """Publications as a table."""
+    rows = [
+        (
+            each.publication_id,
+            f"{each.definition_id}/{each.slot_name}",
+            each.status,
+            each.revision or "",
+            instant(each.requested_at_ms),
+            each.requested_by,
+        )
+        for each in page.items
+    ]
+    print_table(("PUBLICATION", "SLOT", "STATUS", "REVISION", "REQUESTED", "BY"), rows, "No publications.")
+    _more(page.next)
+
+
+def publication(found: PublicationDetail) -> None:
+    """A publication."""
+    row = found.publication
+    pending = f" (pending: {'; '.join(found.missing)})" if found.pending else ""
+    print_fields(
+        [
+            ("publication", row.publication_id),
+            ("for", f"{row.definition_id}/{row.slot_name}"),
+            ("status", row.status + pending),
+            ("revision", row.revision or ""),
+            ("version", row.definition_version),
+            ("artifact", row.artifact_id),
+            ("requested", f"{instant(row.requested_at_ms)} by {row.requested_by or 'nobody named'}"),
+            ("activated", instant(row.activated_at_ms)),
+            ("served", instant(row.served_at_ms)),
+            ("ended", instant(row.ended_at_ms)),
+            ("replaced by", row.replaced_by),
+            ("reason", row.reason),
+        ]
+    )
+
+
+def stimuli(page: Page[Stimulus]) -> None:
+    """Stimuli as a table."""
+    rows = [
+        (each.stimulus_id, each.name, each.correlation, each.outcome, instant(each.arrived_at_ms), each.origin.channel)
+        for each in page.items
+    ]
+    print_table(("STIMULUS", "NAME", "CORRELATION", "OUTCOME", "ARRIVED", "BY"), rows, "No stimuli.")
+    _more(page.next)
+
+
+def stimulus(found: StimulusDetail) -> None:
+    """A stimulus and what it did."""
+    row = found.stimulus
+    print_fields(
+        [
+            ("stimulus", row.stimulus_id),
+            ("name", f"{row.type} {row.name}"),
+            ("correlation", row.correlation),
+            ("idempotency key", row.idempotency_key),
+            ("arrived", f"{instant(row.arrived_at_ms)} by {row.origin.channel}"),
+            ("kept until", instant(row.kept_until_ms)),
+            ("outcome", row.outcome),
+            ("data", short(row.data)),
+            *(("started", each.execution_id) for each in found.starts),
+            *(("resumed", each.execution_id + (" (declined)" if each.declined else "")) for each in found.resumes),
+        ]
+    )
+
+
+def dead_letters(page: Page[DeadLetter]) -> None:
+    """Dead letters as a table."""
+    rows = [
+        (each.dead_letter_id, each.reason, instant(each.rejected_at_ms), _origin(each), each.detail)
+        for each in page.items
+    ]
+    print_table(("DEAD LETTER", "REASON", "REJECTED", "ORIGIN", "DETAIL"), rows, "No dead letters.")
+    _more(page.next)
+
+
+def dead_letter(found: DeadLetter) -> None:
+    """A dead letter."""
+    print_fields(
+        [
+            ("dead letter", found.dead_letter_id),
+            ("reason", found.reason),
+            ("detail", found.detail),
+            ("rejected", instant(found.rejected_at_ms)),
+            ("origin", _origin(found)),
+            ("size", f"{found.size} bytes"),
+            ("begins", short(found.excerpt)),
+        ]
+    )
+
+
+def runs(page: Page[Run]) -> None:
+    """Runs as a table."""
+    rows = [
+        (
+            each.execution_id,
+            each.definition_id,
+            each.status,
+            each.node_id,
+            instant(each.started_at_ms),
+            age(each.ended_at_ms - each.started_at_ms) if each.ended_at_ms is not None else "",
+            _trouble(each),
+        )
+        for each in page.items
+    ]
+    print_table(("RUN", "DEFINITION", "STATUS", "AT", "STARTED", "TOOK", "TROUBLE"), rows, "No runs.")
+    _more(page.next)
+
+
+def run(found: RunDetail) -> None:
+    """A run with its steps."""
+    row, wait = found.run, found.wait
+    until = "" if wait is None or wait.until_ms is None else f" until {instant(wait.until_ms)}"
+    print_fields(
+        [
+            ("run", row.execution_id),
+            ("status", row.status),
+            ("definition", row.definition_id),
+            ("publication", row.publication_id),
+            ("artifact", row.artifact_id),
+            ("started", f"{instant(row.started_at_ms)} by {row.stimulus_name} ({row.stimulus_id})"),
+            ("ended", instant(row.ended_at_ms)),
+            ("trouble", _trouble(row)),
+            ("waits", "" if wait is None else f"at {wait.node_id} ({wait.kind}) {wait.correlation}{until}"),
+            *(("cancel", f"{instant(each.at_ms)} {each.requested_by} {each.reason}") for each in found.cancels),
+            ("output", "" if row.status != "completed" else short(row.output)),
+        ]
+    )
+    rows = [
+        (
+            each.node_id,
+            each.attempt,
+            each.kind,
+            each.status,
+            instant(each.at_ms),
+            short(each.output) if each.fault is None else f"{each.fault.type}: {each.fault.message}",
+        )
+        for each in found.steps
+    ]
+    print()
+    print_table(("STEP", "ATTEMPT", "KIND", "STATUS", "AT", "OUTPUT"), rows, "No step is over yet.")
+
+
+def progress(found: RunDetail) -> str:
+    """Where a run is, in one line."""
+    row = found.run
+    steps = f"{len(found.steps)} step(s) over"
+    if row.status == "waiting" and found.wait is not None:
+        return f"waiting at {found.wait.node_id}, {steps}"
+    trouble = _trouble(row)
+    return f"{row.status}, {steps}{f': {trouble}' if trouble else ''}"
+
+
+def history(page: Page[HistoryEntry]) -> None:
+    """The events of an aggregate."""
+    rows = [(each.revision, instant(each.time_ms), each.type, each.actor, short(each.data, 140)) for each in page.items]
+    print_table(("REVISION", "TIME", "EVENT", "BY", "DATA"), rows, "No events.")
+    _more(page.next)
+
+
+def projections(found: Sequence[ViewStatus]) -> None:
+    """Views as a table."""
+    rows = [
+        (
+            each.view,
+            each.state,
+            "unknown" if each.lag is None else each.lag,
+            "" if each.rebuild is None else f"{each.rebuild.state} {instant(each.rebuild.ended_at_ms)}",
+            each.error or each.waiting_for,
+        )
+        for each in found
+    ]
+    print_table(("VIEW", "STATE", "LAG", "LAST REBUILD", "TROUBLE"), rows, "No views.")
+
+
+def rebuilds(found: Sequence[Rebuild]) -> None:
+    """How rebuilds ended."""
+    rows = [(each.view, each.state, each.appends_done, _compared(each), each.message) for each in found]
+    print_table(("VIEW", "STATE", "APPENDS", "ROWS", "TROUBLE"), rows, "No views.")
+
+
+def _compared(rebuild: Rebuild) -> str:
+    if not rebuild.rebuilt_digest:
+        return ""
+    return "the same" if rebuild.replaced_digest == rebuild.rebuilt_digest else "DIFFERENT"
+
+
+def _trouble(run: Run) -> str:
+    if run.unserved is not None:
+        return f"no process presents activity {run.unserved.activity!r}, for {age(run.unserved.age_ms)}"
+    return "" if run.fault is None else f"{run.fault.type}: {run.fault.message}"
+
+
+def _origin(letter: DeadLetter) -> str:
+    origin = letter.origin
+    if origin.channel != "kafka" or not origin.topic:
+        return origin.channel
+    return f"{origin.topic.partition('@')[0]}/{origin.partition} at {origin.offset}"
+
+
+def _more(following: str | None) -> None:
+    if following is not None:
+        print(f"There are more: --after {following}")

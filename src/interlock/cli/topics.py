@@ -1,0 +1,61 @@
+"""Making and checking topics, and opening a log for a short look."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from interlock.cli.codes import Code, CommandError, usage
+from interlock.log.port import LogError, TopicFault
+from interlock.runtime import compose
+from interlock.runtime.backend import Backend
+from interlock.runtime.settings import Settings
+from interlock.runtime.topics import topic_specs
+
+
+async def create(settings: Settings) -> tuple[list[str], list[TopicFault]]:
+    """What was made, and what is wrong with the topics that there are now. Raises `CommandError`."""
+    async with opened(settings) as backend:
+        specs = topic_specs(settings)
+        made = list(await backend.admin.create(specs))
+        return made, list(await backend.admin.check(specs))
+
+
+async def check(settings: Settings) -> list[TopicFault]:
+    """What is wrong with the topics. Raises `CommandError`."""
+    if (missing := embedded_missing(settings)) is not None:
+        return [
+            TopicFault(
+                topic=spec.name,
+                setting="existence",
+                expected="a topic",
+                found=f"no log at {missing}",
+                remedy="say `interlock topics create`, or `interlock up`, which makes it",
+            )
+            for spec in topic_specs(settings)
+        ]
+    async with opened(settings) as backend:
+        return list(await backend.admin.check(topic_specs(settings)))
+
+
+def embedded_missing(settings: Settings) -> Path | None:
+    """The file of an embedded log that nobody has made yet; a look at it must not make it."""
+    url = settings.log_url
+    path = Path(url.removeprefix("sqlite:///"))
+    return path if url.startswith("sqlite:///") and not path.exists() else None
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncGenerator[Backend, None]:
+    """The log, for as long as it is needed. Raises `CommandError`."""
+    try:
+        backend = compose.open_backend(settings)
+    except compose.UnknownLog as error:
+        raise usage(str(error)) from error
+    except (LogError, OSError, ValueError) as error:
+        raise CommandError(Code.UNREACHABLE, f"the log can't be opened: {error}", kind="unreachable") from error
+    try:
+        yield backend
+    except LogError as error:
+        raise CommandError(Code.UNREACHABLE, f"the log does not answer: {error}", kind="unreachable") from error
+    finally:
+        await backend.close()
