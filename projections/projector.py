@@ -14,7 +14,7 @@ Always true: rows are those of whole appends that count, each folded once, in th
 Nothing but the file is changed: what has to leave the process is asked from the rows, after they are stored.
 
 What would surprise: folding and writing happen on the event loop, in transactions that are kept short by a bound on
-their events; under load many appends share one, and when idle each append is stored at once.
+their events. An append that comes after a pause is stored at once; those that follow it closely share a transaction.
 """
 
 import asyncio
@@ -38,6 +38,9 @@ EVENTS_PER_TRANSACTION_MAX = 1_000
 """Some twenty milliseconds of folding, in which nothing else runs on the loop; with fewer, writing costs more."""
 EVENTS_BUFFERED_MAX = 4 * EVENTS_PER_TRANSACTION_MAX
 """For each shard: read ahead, so that the next transaction never waits for the log."""
+GATHER_S = 0.01
+"""The least time between two transactions of a view that is live: what comes meanwhile is stored together. A run's
+checkpoints are milliseconds apart, and one transaction costs as much as folding ten of them."""
 BACK_OFF_FIRST_S = 0.1
 BACK_OFF_MAX_S = 5.0
 READ_WAIT_S = 5.0
@@ -103,6 +106,8 @@ class Projector:
         self._intakes: dict[Shard, _Intake] = {shard: _Intake() for shard in shards}
         self._limits: Mapping[Shard, int] | None = None
         self._failure: ViewStopped | None = None
+        self._stored_at_s = -GATHER_S
+        """The loop's time at the end of the last transaction."""
         self._arrived = Waiters()
         self._room = Waiters()
 
@@ -142,9 +147,11 @@ class Projector:
         """Stores what there is, or waits until there is something."""
         if self._failure is not None:
             raise self._failure
+        await self._gather()
         batch = self._take()
         if batch:
             await self._store_batch(batch)
+            self._stored_at_s = asyncio.get_running_loop().time()
             self._room.wake()
         self._settle()
         if self._is_caught_up():
@@ -159,6 +166,14 @@ class Projector:
             await asyncio.sleep(0)
         else:
             await self._arrived.wait()
+
+    async def _gather(self) -> None:
+        """Lets some time pass since the last transaction, unless there is much to catch up with."""
+        waiting = sum(intake.events for intake in self._intakes.values())
+        if self.caught_up and 0 < waiting < EVENTS_PER_TRANSACTION_MAX:
+            passed_s = asyncio.get_running_loop().time() - self._stored_at_s
+            if passed_s < GATHER_S:
+                await asyncio.sleep(GATHER_S - passed_s)
 
     def _take(self) -> list[tuple[Shard, Append]]:
         """The next appends to store, as many as a transaction takes; the shards take turns at being first."""

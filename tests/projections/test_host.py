@@ -156,7 +156,7 @@ def test_a_rebuild_under_traffic_never_lets_a_question_be_answered_wrongly(tmp_p
                     "publishing", *prepared(name), *activation(name, revision=number + 1, replaces=before)
                 )
                 probe()
-                await asyncio.sleep(0)
+                await asyncio.sleep(0.001)
             return number
 
         async with projecting(journals, tmp_path, TRIGGER_INDEX) as host:

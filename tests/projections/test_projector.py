@@ -16,7 +16,7 @@ from interlock.projections.executions.query import SqliteExecutions
 from interlock.projections.executions.store import EXECUTIONS as RUNS
 from interlock.projections.executions.store import STEPS
 from interlock.projections.host import Status, ViewHost
-from interlock.projections.projector import EVENTS_PER_TRANSACTION_MAX
+from interlock.projections.projector import EVENTS_PER_TRANSACTION_MAX, GATHER_S
 from interlock.projections.reader import ViewReader
 from interlock.projections.recorded import Codec
 from interlock.projections.rows import Rows
@@ -189,9 +189,42 @@ def test_a_reader_between_two_transactions_sees_whole_appends_only(tmp_path: Pat
                     name.removesuffix("-b") for name in runs if name.endswith("-b")
                 }
                 looked.add(len(runs))
-                await asyncio.sleep(0)
+                await asyncio.sleep(GATHER_S / 2)
         assert len(looked) > 5
 
+    run_virtual(main())
+
+
+def test_an_append_after_a_pause_is_stored_at_once_and_those_close_behind_it_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transactions: list[int] = []
+    transact = Store.transact
+
+    def counting(self: Store, fold: Callable[[SqliteRows], None], places: Mapping[Shard, Place]) -> None:
+        transactions.append(max(place.position.number for place in places.values()))
+        transact(self, fold, places)
+
+    async def main() -> None:
+        journals = Journals()
+        await journals.commit("executions", *whole_run("before"))
+        async with projecting(journals, tmp_path) as host:
+            await caught_up(host)
+            for _ in range(3):
+                await asyncio.sleep(1.0)
+                begun_s = asyncio.get_running_loop().time()
+                transactions.clear()
+                first = last = await journals.commit("executions", *whole_run(f"first-{begun_s}"))
+                shard = journals.shard("executions")
+                assert await host.reached({shard: first.frame.number}, PATIENCE_S)
+                assert asyncio.get_running_loop().time() == begun_s
+                for number in range(10):
+                    last = await journals.commit("executions", *whole_run(f"{number}-{begun_s}"))
+                assert await host.reached({shard: last.frame.number}, PATIENCE_S)
+                assert transactions == [first.frame.number, last.frame.number]
+                assert asyncio.get_running_loop().time() - begun_s <= 2 * GATHER_S
+
+    monkeypatch.setattr(Store, "transact", counting)
     run_virtual(main())
 
 

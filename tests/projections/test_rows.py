@@ -4,7 +4,7 @@ import sqlite3
 from typing import Literal, NamedTuple
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlock.projections.rows import MemoryRows, Rows, Table, digest
@@ -43,6 +43,7 @@ def do(rows: Rows, table: Table[Seat], step: Seat | tuple[str, int]) -> None:
 
 
 @pytest.mark.parametrize("table", [SEATS, REREAD_SEATS], ids=["written", "reread"])
+@settings(deadline=None)
 @given(steps=STEPS)
 def test_rows_in_a_file_answer_as_rows_in_memory_do(
     table: Table[Seat], steps: list[Seat | tuple[str, int] | str]

@@ -78,7 +78,7 @@ def folded(view: View, appends: list[tuple[Shard, Append]]) -> str:
         for event in members(union)
     ],
 )
-@settings(max_examples=5)
+@settings(max_examples=5, deadline=None)
 @given(data=st.data())
 def test_a_view_knows_every_event_of_its_journals(view: View, event: type, data: st.DataObject) -> None:
     """An event that the fold has no branch for would stop the view; one that has no row yet to change is known."""
@@ -114,7 +114,7 @@ def story(context: str, shard: int, number: int) -> list[Change]:
     ("view", "context"),
     [pytest.param(view, context, id=f"{view.name}-{context}") for view in VIEWS for context in view.contexts],
 )
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(drawn=interleavings())
 def test_the_order_between_shards_changes_no_row(
     view: View, context: str, drawn: tuple[list[list[int]], list[int]]
