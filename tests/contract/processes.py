@@ -17,13 +17,15 @@ LINE_S = 30.0
 
 
 @asynccontextmanager
-async def child(backend: Backend, what: str, topic: str, *rest: object) -> AsyncGenerator[Process]:
-    """A child at work; it ends, at the latest, when the test leaves."""
+async def child(
+    backend: Backend, what: str, topic: str, *rest: object, module: str = "tests.contract.child"
+) -> AsyncGenerator[Process]:
+    """A child at work, running `module`; it ends, at the latest, when the test leaves."""
     assert backend.address is not None, f"expected {backend.name} to have an address for other processes"
     environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT)))}
     arguments = [what, backend.address, topic, *(str(each) for each in rest)]
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.contract.child", *arguments, stdin=PIPE, stdout=PIPE, cwd=ROOT, env=environment
+        sys.executable, "-m", module, *arguments, stdin=PIPE, stdout=PIPE, cwd=ROOT, env=environment
     )
     try:
         yield process
