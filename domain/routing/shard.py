@@ -113,13 +113,12 @@ class RoutingShard:
             taker=first,
             kept=False,
             since_ms=self.clock_ms,
-            reach_ms=0,
         )
         self.stimuli[event.stimulus_id] = stimulus
         if first is None:
             self._open(stimulus)
         if not stimulus.kept:
-            self._old_stimuli.append(stimulus)
+            self._queue(stimulus)
 
     def _matched(self, event: StimulusMatched) -> None:
         stimulus = self.stimuli.get(event.stimulus_id)
@@ -168,8 +167,12 @@ class RoutingShard:
             return
         stimulus.kept = False
         stimulus.since_ms = self.clock_ms
-        self._old_stimuli.append(stimulus)
+        self._queue(stimulus)
         self._clean_expiries()
+
+    def _queue(self, stimulus: KnownStimulus) -> None:
+        self._old_stimuli.append(stimulus)
+        stimulus.queued += 1
 
     def _clean_expiries(self) -> None:
         expiries = self.expiries
@@ -214,11 +217,16 @@ class RoutingShard:
         self.clock_ms = max(self.clock_ms, at_ms)
         before_ms = self.clock_ms - self.horizon_ms
         for _ in range(FORGOTTEN_MAX):
-            if self._old_stimuli and self._old_stimuli[0].since_ms < before_ms:
-                stimulus = self._old_stimuli.popleft()
-                # One that is kept again, after a decline, comes into the queue again when that ends.
-                if not stimulus.kept and self.stimuli.get(stimulus.stimulus_id) is stimulus:
-                    self._forget_stimulus(stimulus)
+            oldest = self._old_stimuli[0] if self._old_stimuli else None
+            if oldest is not None and (oldest.kept or oldest.queued > 1):
+                # It was kept again, after a decline; its place is where that ended, or will end.
+                self._old_stimuli.popleft()
+                oldest.queued -= 1
+            elif oldest is not None and oldest.since_ms < before_ms:
+                self._old_stimuli.popleft()
+                # Another one may have come under its id since.
+                if self.stimuli.get(oldest.stimulus_id) is oldest:
+                    self._forget_stimulus(oldest)
             elif self._old_waits and self._old_waits[0].ended_ms < before_ms:
                 self.waits.pop(self._old_waits.popleft().wait, None)
             elif self._old_dead_letters and self._old_dead_letters[0][0] < before_ms:

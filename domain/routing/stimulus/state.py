@@ -58,7 +58,9 @@ class KnownStimulus:
     """Its time to live has not passed, as far as is recorded, and it has not ended at a first wait."""
     since_ms: int
     """The shard's clock when it was routed, or ended being kept: what it is forgotten by."""
-    reach_ms: int
+    queued: int = 0
+    """How often it stands in the queue of what is forgotten; its last place counts."""
+    reach_ms: int = 0
     """Up to when it, or one before it in `OpenStimuli`, may meet waits; without what clocks may differ by."""
 
     @property

@@ -27,9 +27,12 @@ from tests.domain.routing.routing import SKEW_MS, Routing, binding, declined, ki
 
 pytestmark = pytest.mark.domain
 
-NAMES = ("order.placed", "payment.received")
-CORRELATIONS = ("", "o-1")
+NAMES = ("order.placed", "order.placed", "order.placed", "payment.received")
+CORRELATIONS = ("", "", "", "o-1")
+"""Mostly the same, so that there is something to meet."""
 RUNS = ("run-1", "run-2", "run-3")
+SOON = st.integers(0, 20)
+"""Milliseconds; about the size of a delay, a time to live and the clocks' skew."""
 
 
 @dataclass
@@ -64,7 +67,10 @@ def owed(stimulus: Owing, wait: WaitRegistered) -> bool:
 
 
 class Interleavings(RuleBasedStateMachine):
-    """Everything is remembered here; the horizon is far."""
+    """Everything is remembered here; the horizon is far.
+
+    Proves: STM-02, STM-04, STM-05, BKM-03
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,13 +78,11 @@ class Interleavings(RuleBasedStateMachine):
         self.stimuli: dict[str, Owing] = {}
         self.waiting: dict[tuple[str, str], WaitRegistered] = {}
         self.ended: set[tuple[str, str]] = set()
-        self.pending: list[RegisterWait] = []
         self.registered: list[RegisterWait] = []
         self.given: list[tuple[RegisterWait, str]] = []
         """Waits and the stimulus that each took, which may still be declined."""
         self.sent: list[RouteStimulus] = []
         self.started: dict[str, str] = {}
-        self.bookmarks = 0
 
     @initialize()
     def publish(self) -> None:
@@ -86,20 +90,24 @@ class Interleavings(RuleBasedStateMachine):
 
     # ---- what happens ---------------------------------------------------------------------------------------------
 
-    @rule(ms=st.integers(1, 60))
-    def time_passes(self, ms: int) -> None:
-        self.routing.now_ms += ms
-
     @rule(
+        after_ms=SOON,
         name=st.sampled_from(NAMES),
         correlation=st.sampled_from(CORRELATIONS),
         ttl_ms=st.none() | st.integers(1, 120),
         deliver=st.sampled_from(("all", "one")),
-        late_ms=st.integers(0, 40),
+        delay_ms=st.integers(0, 40),
     )
     def a_stimulus_comes(
-        self, name: str, correlation: str, ttl_ms: int | None, deliver: Literal["all", "one"], late_ms: int
+        self,
+        after_ms: int,
+        name: str,
+        correlation: str,
+        ttl_ms: int | None,
+        deliver: Literal["all", "one"],
+        delay_ms: int,
     ) -> None:
+        self.routing.now_ms += after_ms
         stimulus = self.routing.stimulus(
             name,
             correlation=correlation,
@@ -107,37 +115,38 @@ class Interleavings(RuleBasedStateMachine):
             data=len(self.sent),
             ttl_ms=ttl_ms,
             deliver=deliver,
-            arrived_at_ms=self.routing.now_ms - late_ms,
+            arrived_at_ms=self.routing.now_ms - delay_ms,
         )
         self.sent.append(stimulus)
         self.note(self.routing.tell(stimulus))
 
+    @rule(
+        after_ms=SOON,
+        run=st.integers(0, 4),
+        name=st.sampled_from(NAMES),
+        correlation=st.sampled_from(CORRELATIONS),
+        delay_ms=st.integers(0, 90),
+    )
+    def a_registration_comes(self, after_ms: int, run: int, name: str, correlation: str, delay_ms: int) -> None:
+        """Of a bookmark that was committed a while ago, by one of three runs or of the two started last."""
+        self.routing.now_ms += after_ms
+        runs = [*RUNS, *list(self.started)[-2:]]
+        execution_id = runs[run % len(runs)]
+        wait = self.routing.wait(
+            execution_id,
+            name,
+            bookmark_id=f"b{len(self.registered)}",
+            correlation=correlation,
+            committed_at_ms=self.routing.now_ms - delay_ms,
+            started_by=self.started.get(execution_id, ""),
+        )
+        self.registered.append(wait)
+        self.note(self.routing.tell(wait))
+
     @precondition(lambda self: self.sent)
     @rule(data=st.data())
     def a_stimulus_comes_again(self, data: st.DataObject) -> None:
-        stimulus = data.draw(st.sampled_from(self.sent))
-        assert self.routing.tell(stimulus) == Decision()
-
-    @rule(data=st.data(), name=st.sampled_from(NAMES), correlation=st.sampled_from(CORRELATIONS))
-    def a_bookmark_is_committed(self, data: st.DataObject, name: str, correlation: str) -> None:
-        run = data.draw(st.sampled_from([*RUNS, *sorted(self.started)[-2:]]))
-        self.bookmarks += 1
-        self.pending.append(
-            self.routing.wait(
-                run,
-                name,
-                bookmark_id=f"b{self.bookmarks}",
-                correlation=correlation,
-                started_by=self.started.get(run, ""),
-            )
-        )
-
-    @precondition(lambda self: self.pending)
-    @rule(data=st.data())
-    def a_registration_comes(self, data: st.DataObject) -> None:
-        wait = self.pending.pop(data.draw(st.integers(0, len(self.pending) - 1)))
-        self.registered.append(wait)
-        self.note(self.routing.tell(wait))
+        assert self.routing.tell(data.draw(st.sampled_from(self.sent))) == Decision()
 
     @precondition(lambda self: self.registered)
     @rule(data=st.data())
@@ -159,8 +168,9 @@ class Interleavings(RuleBasedStateMachine):
         wait, stimulus = self.given.pop(data.draw(st.integers(0, len(self.given) - 1)))
         self.note(self.routing.tell(declined(wait, stimulus)))
 
-    @rule()
-    def what_is_due_expires(self) -> None:
+    @rule(after_ms=st.integers(0, 60))
+    def what_is_due_expires(self, after_ms: int) -> None:
+        self.routing.now_ms += after_ms
         events = self.routing.expire()
         for event in events:
             assert isinstance(event, StimulusExpired)
@@ -330,8 +340,11 @@ class Forgetting(RuleBasedStateMachine):
         assert sum(map(len, shard.waiting.values())) == sum(wait.waiting for wait in shard.waits.values())
 
 
-STEPS = settings(max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=(HealthCheck.too_slow,))
-Interleavings.TestCase.settings = STEPS
-Forgetting.TestCase.settings = STEPS
+Interleavings.TestCase.settings = settings(
+    max_examples=100, stateful_step_count=50, deadline=None, suppress_health_check=(HealthCheck.too_slow,)
+)
+Forgetting.TestCase.settings = settings(
+    max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=(HealthCheck.too_slow,)
+)
 TestInterleavings = Interleavings.TestCase
 TestForgetting = Forgetting.TestCase
