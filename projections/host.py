@@ -14,16 +14,14 @@ rebuild is its remedy, and then swaps when it has caught up, since the stopped c
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-from interlock.log.journal import Position
-from interlock.log.port import Log, Shard, Unavailable
+from interlock.log.port import Log, LogError, Shard
 from interlock.log.waiters import Waiters
 from interlock.projections.files import ViewFiles
 from interlock.projections.projector import Projector, TopicIds, ViewStopped
 from interlock.projections.recorded import Codec
+from interlock.projections.status import Progress, Rebuilt, ShardStatus, Status
 from interlock.projections.store import Store, StoreAway, StoreBroken
 from interlock.projections.view import View
 
@@ -35,59 +33,6 @@ SWAP_LAG_APPENDS_MAX = 1_000
 
 class RebuildUnderWay(Exception):
     """The view is being rebuilt already."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShardStatus:
-    """How far a view is in one shard."""
-
-    shard: Shard
-    position: Position
-    """The last append that is in the rows."""
-    end: int | None
-    """The offset at which the log ends; None where it can't be asked."""
-    lag: int | None
-    """Records between the rows and that end; void ones count until they were read."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """How far a rebuild is."""
-
-    appends_done: int
-    appends_total: int
-    """As many as the serving copy holds; more while it stands still."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
-    """How a view is (PRJ-08)."""
-
-    view: str
-    state: Literal["warming up", "live", "stopped"]
-    """warming up: it has not reached the end that it saw at its start; "not found" is not said yet."""
-    generation: int
-    """Which copy serves; one more with each rebuild or drop."""
-    shards: tuple[ShardStatus, ...]
-    lag: int | None
-    """Over all shards; None where one is unknown."""
-    waiting_for: str
-    """What passes by itself, such as a log that can't be reached; "" if nothing."""
-    error: str
-    """Why it has stopped, and what to do; "" if it hasn't."""
-    rebuild: Progress | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rebuilt:
-    """A rebuild that has ended with a swap."""
-
-    positions: Mapping[Shard, Position]
-    """Where it swapped; where the serving copy had not stopped, both were exactly there."""
-    replaced_digest: str
-    """Over the rows that served before; "" where it wasn't asked for."""
-    rebuilt_digest: str
-    """Over the rows that serve now; "" where it wasn't asked for."""
 
 
 class _Copy:
@@ -242,7 +187,7 @@ class ViewHost:
     async def _shard_status(self, copy: _Copy, shard: Shard) -> ShardStatus:
         try:
             end = (await self._log.end(shard)).end
-        except Unavailable:
+        except LogError:
             end = None
         return ShardStatus(
             shard=shard,
@@ -353,15 +298,18 @@ class ViewHost:
             self._run(filling)
             await self._until(lambda: self._is_close(filling))
             return await self._swap(filling, compare=compare)
-        except BaseException as error:
+        except (StoreAway, StoreBroken, OSError) as error:
+            raise ViewStopped(
+                f"expected to swap the rebuilt copy of {self.view.name!r} in, found: {error}; "
+                "the old one goes on serving, and the next rebuild goes on with the new one"
+            ) from error
+        finally:
+            self._filling = None
             if self._serving is not filling:
                 await filling.stop()
                 self._serving.projector.limit(None)
-            if isinstance(error, ViewStopped):
-                self._files.remove(filling.generation)
-            raise
-        finally:
-            self._filling = None
+                if filling.error:
+                    self._files.remove(filling.generation)
 
     async def _until(self, holds: Callable[[], bool]) -> None:
         while not holds():

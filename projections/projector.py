@@ -164,7 +164,7 @@ class Projector:
         if batch:
             # The others on this loop have their turn between two transactions.
             await asyncio.sleep(0)
-        else:
+        elif self._failure is None:
             await self._arrived.wait()
 
     async def _gather(self) -> None:

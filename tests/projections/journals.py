@@ -2,7 +2,8 @@
 
 import itertools
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from interlock.log.frame import NOTHING, Append, Entry, Frame, assemble
 from interlock.log.journal import Journal
 from interlock.log.memory import MemoryBroker, MemoryLog
 from interlock.log.port import Log, Shard, Stored, TopicSpec
+from interlock.projections.executions.fold import VIEW as EXECUTIONS
 from interlock.projections.host import ViewHost
 from interlock.projections.recorded import Recorded, decode_append
 from interlock.projections.view import View
@@ -130,6 +132,24 @@ class Journals:
                 still_assigned=_yes,
             )
         return writer
+
+
+@asynccontextmanager
+async def projecting(journals: Journals, directory: Path, view: View = EXECUTIONS) -> AsyncGenerator[ViewHost, None]:
+    """The view while it is projected; `executions` unless another one is named."""
+    host = journals.host(view, directory)
+    await host.start()
+    try:
+        yield host
+    finally:
+        await host.close()
+
+
+async def live(host: ViewHost) -> None:
+    """Returns when the view holds everything that is in the journals."""
+    while not host.caught_up or (await host.status()).lag != 0:
+        assert not host.error
+        await host.changed(1.0)
 
 
 def recorded(*changes: Change) -> list[Recorded]:

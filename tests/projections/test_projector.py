@@ -2,8 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -15,30 +14,21 @@ from interlock.projections.executions.fold import VIEW as EXECUTIONS
 from interlock.projections.executions.query import SqliteExecutions
 from interlock.projections.executions.store import EXECUTIONS as RUNS
 from interlock.projections.executions.store import STEPS
-from interlock.projections.host import Status, ViewHost
+from interlock.projections.host import ViewHost
 from interlock.projections.projector import EVENTS_PER_TRANSACTION_MAX, GATHER_S
 from interlock.projections.reader import ViewReader
 from interlock.projections.recorded import Codec
 from interlock.projections.rows import Rows
 from interlock.projections.sqlite_rows import SqliteRows
+from interlock.projections.status import Status
 from interlock.projections.store import Place, Store
 from interlock.projections.view import View
 from interlock.testing.virtual_time import run_virtual
-from tests.projections.journals import Journals, event_entry
+from tests.projections.journals import Journals, event_entry, projecting
 from tests.projections.stories import SHELL, of_run, started, whole_run
 
 PATIENCE_S = 60.0
 """On virtual time; only a test that fails waits for it."""
-
-
-@asynccontextmanager
-async def projecting(journals: Journals, directory: Path, view: View = EXECUTIONS) -> AsyncGenerator[ViewHost, None]:
-    host = journals.host(view, directory)
-    await host.start()
-    try:
-        yield host
-    finally:
-        await host.close()
 
 
 async def caught_up(host: ViewHost) -> Status:
