@@ -1,0 +1,1 @@
+"""The main job, from start to end, as a person would do it: `make demo`."""
