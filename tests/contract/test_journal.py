@@ -14,7 +14,7 @@ import pytest
 
 from interlock.log.frame import Append, Entry
 from interlock.log.journal import START, Journal, JournalReader, LogChanged, Lost, NotAssigned, behind
-from interlock.log.port import BatchTooLarge, Log, OffsetGone, Shard, TopicSpec, batch_bytes
+from interlock.log.port import BatchTooLarge, Log, OffsetGone, Record, Shard, TopicSpec, batch_bytes
 from tests.contract.backends import Backend
 from tests.contract.contender import Contender, yes
 from tests.contract.processes import child, line_of, lines_of
@@ -310,6 +310,25 @@ async def test_a_position_of_another_log_is_recognised(backend: Backend) -> None
         other = await opened(fresh, shard)
         for index in range(6):
             await other.append(b"", [event(b"%d" % index)])
+
+
+@pytest.mark.backends("memory")
+async def test_a_log_cut_exactly_at_a_position_is_recognised(backend: Backend) -> None:
+    """Proves: LOG-07. E8."""
+    topic = await backend.topic()
+    shard = Shard(topic, 0)
+    connection = backend.open()
+    journal = await opened(connection.log, shard)
+    await journal.append(b"", [event(b"1")])
+    place = journal.position
+    await connection.admin.delete(topic)
+    await connection.admin.create([TopicSpec(name=topic, partitions=1)])
+    # One record stands before the cut, so that the place is the end of the log and reading there is no error.
+    await connection.log.send(shard, [Record(b"", b"") for _ in range(place.base)])
+    reader = JournalReader(connection.log, shard, place)
+    with pytest.raises(LogChanged):
+        await _read_until_raised(reader)
+    await reader.close()
 
 
 async def _read_until_raised(reader: JournalReader) -> None:

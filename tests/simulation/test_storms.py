@@ -10,8 +10,8 @@ from interlock.domain.messages import Publish
 from interlock.log.port import LogError, Record
 from interlock.runtime.gateway import Answer, Gateway
 from interlock.testing.virtual_time import run_virtual
-from tests.simulation import judge
 from tests.simulation.world import World
+from tests.support import histories as judge
 
 STORM_S = 60.0
 ORDERS = 40
@@ -119,11 +119,11 @@ async def _storm(seed: int, data: Path, checkpoints: str) -> None:
     judge.check_starts(histories)
     judge.check_waits(histories)
     judge.check_slot(histories)
-    judge.check_each_by_its_authority(histories, world, "order.placed")
+    judge.check_each_by_its_authority(histories, "order.placed")
     assert judge.owed(histories) == []
     assert len(judge.started(histories)) == ORDERS + 10
     assert set(judge.outcomes(histories).values()) == {"ExecutionCompleted"}
-    judge.check_after_active(histories, world, arrived_after, str(second.body["publicationId"]))
+    judge.check_after_active(histories, arrived_after, str(second.body["publicationId"]))
     listening.cancel()
     await world.close()
 
@@ -132,7 +132,7 @@ async def _settled(world: World) -> judge.Histories:
     """Waits, in calm weather, until every run has ended."""
     for _ in range(400):
         await asyncio.sleep(5.0)
-        histories = await judge.read(world)
+        histories = await judge.read(world.quiet, world.topics, world.codec)
         if len(judge.started(histories)) == ORDERS + 10 and not judge.unfinished(histories):
             return histories
     faults = [fault for one in world.processes if one.engine is not None for fault in one.engine.faults()]

@@ -2,7 +2,7 @@
 
 Several processes, each an `Engine` of the production composition with a connection of its own to one broker. The world
 crashes, pauses and restarts them, moves shards between them (also so that two believe they own one), and lets the log
-lose and delay acknowledgements. Afterwards the journals are judged (`tests/simulation/judge.py`).
+lose and delay acknowledgements. Afterwards the journals are judged (`tests/support/histories.py`).
 """
 
 import asyncio

@@ -129,6 +129,7 @@ class JournalReader:
     def __init__(self, log: Log, shard: Shard, start: Position = START, *, middle: int | None = None) -> None:
         """Begins behind `start`, or, where `middle` is given, at the first recognisable append from that offset."""
         self.shard = shard
+        self._log = log
         offset = start.base if middle is None else middle
         self._reader: Reader = log.reader(shard, offset)
         self._rule = Rule(None if middle is not None else start, offset)
@@ -156,6 +157,8 @@ class JournalReader:
                 raise
             raise LogChanged(f"{error}; a position taken from it names append {self._anchor.number} there") from error
         counted: list[Append] = []
+        if self._anchor is not None and not records:
+            await self._miss(self._anchor)
         for stored in records:
             if self._anchor is not None:
                 self._recognise(stored, self._anchor)
@@ -166,6 +169,15 @@ class JournalReader:
             if append is not None:
                 counted.append(append)
         return counted
+
+    async def _miss(self, anchor: Position) -> None:
+        """A log that was cut exactly at the anchor has nothing to read there, and would be waited for for ever."""
+        end = (await self._log.end(self.shard)).end
+        if end <= anchor.base:
+            raise LogChanged(
+                f"expected append {anchor.number} ({anchor.id}) at offset {anchor.base} of {self.shard}, found the end "
+                f"of the log at {end}: it was cut or recreated; rebuild from the log, or restore what belongs to it"
+            )
 
     def _recognise(self, stored: Stored, anchor: Position) -> None:
         frame = read_frame(stored)

@@ -70,9 +70,7 @@ def open_backend(settings: Settings) -> Backend:
 
 def kafka_settings(settings: Settings, url: str) -> KafkaSettings:
     """What the address says, with what only settings may say (passwords, files)."""
-    given: dict[str, object] = {"session_s": settings.session_timeout_ms / 1000}
-    if "prefix=" not in url:
-        given["prefix"] = settings.prefix
+    given: dict[str, object] = {"session_s": settings.session_timeout_ms / 1000, "prefix": settings.topics_prefix}
     if settings.kafka_security_protocol != "PLAINTEXT":
         given["security_protocol"] = settings.kafka_security_protocol
     if settings.kafka_username:

@@ -165,10 +165,12 @@ class RebuildDesk:
             return replace(running, state="failed", message=f"{type(error).__name__}: {error}")
         finally:
             work.cancel()
+        appends = sum(position.number for position in rebuilt.positions.values())
         return replace(
             running,
             state="done",
-            appends_done=running.appends_total,
+            appends_done=appends,
+            appends_total=appends,
             replaced_digest=rebuilt.replaced_digest,
             rebuilt_digest=rebuilt.rebuilt_digest,
         )

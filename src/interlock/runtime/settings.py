@@ -3,6 +3,7 @@
 
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import parse_qs, urlsplit
 
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
@@ -27,7 +28,7 @@ class Settings(BaseSettings):
     app: tuple[str, ...] = ()
     """Modules whose workflows' activities this process can run."""
     prefix: str = "interlock"
-    """What the names of topics begin with."""
+    """What the names of topics begin with; `?prefix=` in the log's address beats it."""
     routing_shards: Count = 4
     """Partitions of routing's journal and inbox; fixed when the topics are created."""
     executions_shards: Count = 4
@@ -77,3 +78,9 @@ class Settings(BaseSettings):
     def log_url(self) -> str:
         """The log's address, with the default filled in."""
         return self.log or f"sqlite:///{self.data / 'interlock.sqlite'}"
+
+    @property
+    def topics_prefix(self) -> str:
+        """What the names of topics begin with, as the address or the setting says."""
+        named = parse_qs(urlsplit(self.log_url).query).get("prefix")
+        return named[0] if named else self.prefix

@@ -12,7 +12,7 @@ def topics_of(settings: Settings) -> Topics:
     """The names, and the partitions of each context. Publishing has one shard: its position is one number, which
     routing decides at; shells share it."""
     return Topics(
-        settings.prefix,
+        settings.topics_prefix,
         {"publishing": 1, "routing": settings.routing_shards, "executions": settings.executions_shards},
     )
 

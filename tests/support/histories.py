@@ -1,4 +1,4 @@
-"""What must hold in the journals after whatever happened, and what the world was told meanwhile."""
+"""What must hold in the journals after whatever happened, and what callers were told meanwhile."""
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
@@ -20,15 +20,17 @@ from interlock.domain.routing.stimulus.events import StimulusMatched, StimulusRo
 from interlock.domain.routing.wait.events import WaitRegistered, WaitTaken
 from interlock.log.frame import Append
 from interlock.log.journal import JournalReader
+from interlock.log.port import Log
+from interlock.processors.ports import Codec, Topics
 from interlock.projections.recorded import Recorded, decode_append
 from interlock.runtime.topics import CONTEXTS
-from tests.simulation.world import World
 
 
 @dataclass
 class Histories:
     """Every event that counts, by context and shard, and by stream."""
 
+    codec: Codec
     events: list[tuple[str, int, Recorded]] = field(default_factory=list[tuple[str, int, Recorded]])
     appends: dict[tuple[str, int], list[Append]] = field(default_factory=dict[tuple[str, int], list[Append]])
 
@@ -50,21 +52,21 @@ class Histories:
         return found
 
 
-async def read(world: World) -> Histories:
-    """Reads all journals of the world from their beginnings."""
-    histories = Histories()
+async def read(log: Log, topics: Topics, codec: Codec) -> Histories:
+    """Reads all journals from their beginnings."""
+    histories = Histories(codec)
     for context in CONTEXTS:
-        for partition in range(world.topics.partitions[context]):
-            shard = world.topics.journal(context, partition)
-            end = (await world.quiet.end(shard)).end
-            reader = JournalReader(world.quiet, shard)
+        for partition in range(topics.partitions[context]):
+            shard = topics.journal(context, partition)
+            end = (await log.end(shard)).end
+            reader = JournalReader(log, shard)
             appends: list[Append] = []
             while reader.next_offset < end:
                 appends += await reader.read(0.0)
             await reader.close()
             histories.appends[context, partition] = appends
             for append in appends:
-                histories.events += [(context, partition, one) for one in decode_append(append, world.codec)]
+                histories.events += [(context, partition, one) for one in decode_append(append, codec)]
     return histories
 
 
@@ -114,12 +116,12 @@ def check_waits(histories: Histories) -> None:
 
 
 def check_slot(histories: Histories) -> None:
-    """PUB-11: each activation raised the slot's revision by one (one slot in the world)."""
+    """PUB-11: each activation raised the slot's revision by one (one slot in all)."""
     revisions = [one.event.revision for one in histories.of(SlotActivated) if isinstance(one.event, SlotActivated)]
     assert revisions == list(range(1, len(revisions) + 1)), revisions
 
 
-def positions(histories: Histories, world: World) -> dict[str, int]:
+def positions(histories: Histories) -> dict[str, int]:
     """Stimulus → the publishing position that it was decided at; positions of a shard never fall."""
     found: dict[str, int] = {}
     for (context, _), appends in histories.appends.items():
@@ -127,18 +129,18 @@ def positions(histories: Histories, world: World) -> dict[str, int]:
             continue
         last = 0
         for append in appends:
-            progress = world.codec.decode(append.note)
+            progress = histories.codec.decode(append.note)
             assert isinstance(progress, Progress)
             assert progress.publishing >= last, (progress.publishing, last)
             last = progress.publishing
-            for one in decode_append(append, world.codec):
+            for one in decode_append(append, histories.codec):
                 if isinstance(one.event, StimulusRouted):
                     found[one.event.stimulus_id] = progress.publishing
     return found
 
 
 def served_at(histories: Histories, position: int) -> str | None:
-    """The publication that had authority at a position (one slot in the world)."""
+    """The publication that had authority at a position (one slot in all)."""
     current: str | None = None
     for one in histories.of(PublicationActivated):
         event = one.event
@@ -148,9 +150,9 @@ def served_at(histories: Histories, position: int) -> str | None:
     return current
 
 
-def check_each_by_its_authority(histories: Histories, world: World, name: str) -> None:
+def check_each_by_its_authority(histories: Histories, name: str) -> None:
     """Every stimulus of `name` started exactly what had authority at the position that it was decided at."""
-    at = positions(histories, world)
+    at = positions(histories)
     for one in histories.of(StimulusRouted):
         event = one.event
         assert isinstance(event, StimulusRouted)
@@ -198,9 +200,9 @@ def outcomes(histories: Histories) -> dict[str, str]:
     return {stream: type(step).__name__ for stream, step in histories.steps() if isinstance(step, ends)}
 
 
-def check_after_active(histories: Histories, world: World, arrived_after_ms: int, publication_id: str) -> None:
+def check_after_active(histories: Histories, arrived_after_ms: int, publication_id: str) -> None:
     """PUB-16: what arrived after "active" was answered was not decided by an older authority."""
-    at = positions(histories, world)
+    at = positions(histories)
     active = [
         one.event.position
         for one in histories.of(PublicationActivated)
