@@ -1,0 +1,120 @@
+"""The results as tables, and as JSON."""
+
+import dataclasses
+import platform
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from ops.bench.figures import Spread
+from ops.bench.plan import Ratio, RunsResult, StoreResult
+
+JOURNAL_COST_MAX = 1.3
+RATE_MIN = 0.25
+LATENCY_MAX = 4.0
+"""What the journal and the engine are held to, beside what they stand on in the same run."""
+
+
+@dataclasses.dataclass(slots=True)
+class Report:
+    """All that was measured."""
+
+    stores: list[StoreResult] = dataclasses.field(default_factory=list[StoreResult])
+    runs: list[RunsResult] = dataclasses.field(default_factory=list[RunsResult])
+    ratios: list[Ratio] = dataclasses.field(default_factory=list[Ratio])
+    hot: list[str] = dataclasses.field(default_factory=list[str])
+    """Where the time goes, if that was asked for: lines of text."""
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+        machine = {"python": platform.python_version(), "system": platform.platform()}
+        return {"machine": machine, **dataclasses.asdict(self)}
+
+    def show(self, console: Console) -> None:
+        """For people."""
+        if self.stores:
+            console.print(_stores_table(self.stores))
+        if self.runs:
+            console.print(_runs_table(self.runs))
+        if self.ratios:
+            console.print(_ratios_table(self.ratios))
+        for line in self.hot:
+            console.print(line, markup=False, highlight=False)
+
+
+def _stores_table(results: Sequence[StoreResult]) -> Table:
+    table = _table(
+        f"The journal beside the bare store, one append at a time (aim: at most {JOURNAL_COST_MAX} times its cost)",
+        ("log", "records", "who", "appends/s", "p50 ms", "p99 ms", "times the bare"),
+    )
+    for one in results:
+        cost = "" if one.cost is None else _ranged(one.cost, 2)
+        table.add_row(
+            one.log,
+            str(one.records),
+            one.who,
+            _ranged(one.appends_s, 0),
+            _ranged(one.p50_ms, 2),
+            _ranged(one.p99_ms, 2),
+            cost,
+        )
+    return table
+
+
+def _runs_table(results: Sequence[RunsResult]) -> Table:
+    table = _table(
+        "Runs under load, and one at a time",
+        (
+            "scenario",
+            "who",
+            "runs/s",
+            "CPU s/1,000",
+            "p50 ms",
+            "p99 ms",
+            "records",
+            "bytes",
+            "batches",
+            "flushes",
+            "MB",
+        ),
+    )
+    for one in results:
+        table.add_row(
+            one.scenario,
+            one.who,
+            _ranged(one.runs_s, 0),
+            _ranged(one.cpu_s, 2),
+            _ranged(one.p50_ms, 1),
+            _ranged(one.p99_ms, 1),
+            f"{one.records:.2f}",
+            f"{one.bytes:,.0f}",
+            f"{one.batches:.3f}",
+            f"{one.flushes:.3f}" if one.flushes else "",
+            f"{one.memory_mb:.0f}",
+        )
+    return table
+
+
+def _ratios_table(results: Sequence[Ratio]) -> Table:
+    table = _table(
+        f"The engine in times of the bare hops (aim: a rate of at least {RATE_MIN}, a latency of at most {LATENCY_MAX})",
+        ("scenario", "rate", "latency (p50)", "CPU"),
+    )
+    for one in results:
+        table.add_row(one.scenario, _ranged(one.rate, 2), _ranged(one.latency, 2), _ranged(one.cpu, 2))
+    return table
+
+
+def _table(title: str, columns: Sequence[str]) -> Table:
+    table = Table(title=title, title_justify="left")
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="left" if number == 0 or column == "who" else "right")
+    return table
+
+
+def _ranged(value: Spread, digits: int) -> str:
+    """The median, with the smallest and the largest of the rounds."""
+    median, low, high = (f"{each:,.{digits}f}" for each in value)
+    return f"{median} ({low}–{high})"
