@@ -113,9 +113,13 @@ def known(number: int, arrived_at_ms: int) -> KnownStimulus:
     )
 
 
+INSTANTS = st.integers(0, 50)
+
+
 @given(
-    st.lists(st.integers(0, 50), min_size=1, max_size=80),
-    st.lists(st.tuples(st.integers(0, 200), st.integers(0, 50)), max_size=120),
+    # Few, so that what was taken out is put back before and behind others; or so many that the front is cleared away.
+    st.lists(INSTANTS, min_size=2, max_size=5) | st.lists(INSTANTS, min_size=70, max_size=90),
+    st.lists(st.tuples(st.integers(0, 200), INSTANTS), min_size=10, max_size=120),
     st.booleans(),
 )
 def test_open_stimuli_stay_in_order_and_none_that_reaches_is_passed_over(
