@@ -90,12 +90,16 @@ class Contender:
 async def main(address: str, topic: str, name: str) -> None:
     """Contends until the input ends."""
     log = open_address(address)
-    contender = Contender(name, log, Shard(topic, 0), lambda *said: print(*said, flush=True), random.Random(name))
+    contender = Contender(name, log, Shard(topic, 0), _print, random.Random(name))
     running = asyncio.create_task(contender.run())
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
     contender.going = False
     await running
     await log.close()
+
+
+def _print(what: str, name: str) -> None:
+    print(what, name, flush=True)
 
 
 if __name__ == "__main__":

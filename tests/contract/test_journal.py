@@ -26,9 +26,9 @@ CONTENDER = "tests.contract.contender"
 
 
 async def opened(log: Log, shard: Shard, seen: list[Append] | None = None) -> Journal:
-    fold = (lambda _: None) if seen is None else seen.append
+    folded: list[Append] = [] if seen is None else seen
     return await Journal.open(
-        log, shard, ids=lambda: next(IDS), fold=fold, note=lambda: b"opened", still_assigned=yes, wait_s=0.2
+        log, shard, ids=lambda: next(IDS), fold=folded.append, note=lambda: b"opened", still_assigned=yes, wait_s=0.2
     )
 
 

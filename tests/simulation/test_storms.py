@@ -130,6 +130,7 @@ async def _storm(seed: int, data: Path, checkpoints: str) -> None:
 
 async def _settled(world: World) -> judge.Histories:
     """Waits, in calm weather, until every run has ended."""
+    histories = await judge.read(world.quiet, world.topics, world.codec)
     for _ in range(400):
         await asyncio.sleep(5.0)
         histories = await judge.read(world.quiet, world.topics, world.codec)
