@@ -69,14 +69,17 @@ class Couriers:
 
     async def _deliver(self, destination: str, queue: deque[Outgoing]) -> None:
         shard = self._shard(destination)
+        retry_ms = self._bounds.courier_retry_ms
         while queue:
             batch, count = self._batch(destination, queue)
             try:
                 await self._log.send(shard, batch)
             except LogError as error:
-                log.warning("delivery to %s waits, %d promises: %s", destination, len(queue), error)
-                await asyncio.sleep(self._bounds.courier_retry_ms / 1000)
+                log.warning("delivery to %s waits %d ms, %d promises: %s", destination, retry_ms, len(queue), error)
+                await asyncio.sleep(retry_ms / 1000)
+                retry_ms = min(2 * retry_ms, self._bounds.courier_retry_ms_max)
                 continue
+            retry_ms = self._bounds.courier_retry_ms
             last = queue[0]
             for _ in range(count):
                 last = queue.popleft()

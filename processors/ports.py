@@ -80,7 +80,10 @@ class Bounds:
     """The first wait after a lost ownership; doubles up to `reopen_backoff_ms_max`, with jitter."""
     reopen_backoff_ms_max: int = 5_000
     courier_retry_ms: int = 100
-    """The wait after a delivery that failed or is in doubt."""
+    """The first wait after a delivery that failed or is in doubt; doubles up to `courier_retry_ms_max`."""
+    courier_retry_ms_max: int = 5_000
+    takeovers_alarm: int = 5
+    """Takeovers of one shard under one assignment after which two processes are said to fight for it."""
     read_wait_s: float = 0.5
     """How long a read waits for records."""
     stop_s: float = 5.0

@@ -58,6 +58,13 @@ class ShardProcessor:
                 await ownership.open(self._still_assigned)
                 self.takeovers += 1
                 failures = 0
+                if self.takeovers % self._bounds.takeovers_alarm == 0:
+                    log.error(
+                        "shard %s was taken over %d times under one assignment: is another process, with another "
+                        "assignment, writing to its journal?",
+                        self.name,
+                        self.takeovers,
+                    )
                 await ownership.work()
             except LogChanged as error:
                 self.fault = str(error)

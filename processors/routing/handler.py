@@ -23,8 +23,9 @@ RoutingMessage = RouteStimulus | RejectStimulus | RegisterWait | WithdrawWait | 
 class RoutingHandler:
     """One shard of routing; `bindings` is the process's replica, which stands still while a unit is decided."""
 
-    def __init__(self, partition: int, bindings: BindingLookup, *, skew_ms: int) -> None:
-        self.shard = RoutingShard()
+    def __init__(self, partition: int, bindings: BindingLookup, *, skew_ms: int, horizon_ms: int) -> None:
+        """`skew_ms` is by how much clocks may differ, `horizon_ms` how long stimuli are remembered."""
+        self.shard = RoutingShard(horizon_ms=horizon_ms)
         self._partition = partition
         self._bindings = bindings
         self._skew_ms = skew_ms

@@ -251,7 +251,12 @@ class Engine:
         )
 
     def _routing_handler(self, partition: int) -> Handler:
-        return RoutingHandler(partition, self.replica.authority, skew_ms=self.settings.max_clock_skew_ms)
+        return RoutingHandler(
+            partition,
+            self.replica.authority,
+            skew_ms=self.settings.max_clock_skew_ms,
+            horizon_ms=self.settings.dedup_horizon_s * 1000,
+        )
 
     def _executions_handler(self, partition: int) -> Handler:
         settings = self.settings
