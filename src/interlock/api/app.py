@@ -163,7 +163,14 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
         body=RebuildBody,
     ),
     Endpoint(method="GET", path="/health/live", handler=health.live, answer=types.Health, statuses=(200, 503)),
-    Endpoint(method="GET", path="/health/ready", handler=health.ready, answer=types.Health, statuses=(200, 503)),
+    Endpoint(
+        method="GET",
+        path="/health/ready",
+        handler=health.ready,
+        answer=types.Health,
+        statuses=(200, 503),
+        parameters=("wait",),
+    ),
 )
 
 

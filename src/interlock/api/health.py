@@ -11,6 +11,7 @@ from typing import Final
 
 from starlette.requests import Request
 
+from interlock.api.bodies import wait_of
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer
 from interlock.log.port import LogError
@@ -19,6 +20,8 @@ from interlock.sdk.types import Health
 
 LOG_WAIT_S: Final = 2.0
 """How long the log may take to say where a journal ends."""
+LOOK_S: Final = 0.05
+"""How often a request that waits looks again."""
 
 
 async def live(context: Context, request: Request) -> Answer[Health]:
@@ -27,7 +30,18 @@ async def live(context: Context, request: Request) -> Answer[Health]:
 
 
 async def ready(context: Context, request: Request) -> Answer[Health]:
-    """503 as long as something has to come before the process serves all that is asked of it."""
+    """503 as long as something has to come before the process serves all that is asked of it; with `wait` once none."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + (wait_of(request) or 0.0)
+    while True:
+        problems = await _missing(context)
+        if not problems or context.stopping or loop.time() >= deadline:
+            return _answer(context, problems)
+        await asyncio.sleep(LOOK_S)
+
+
+async def _missing(context: Context) -> list[str]:
+    """What has to come before the process serves."""
     engine = context.engine
     problems = engine.waiting()
     for view in context.queries.readers:
@@ -38,7 +52,7 @@ async def ready(context: Context, request: Request) -> Answer[Health]:
             await engine.parts.backend.log.end(engine.topics.journal("publishing", 0))
     except (LogError, TimeoutError) as error:
         problems.append(f"the log does not answer: {str(error) or f'nothing came within {LOG_WAIT_S:g} s'}")
-    return _answer(context, problems)
+    return problems
 
 
 async def _view(context: Context, view: str) -> list[str]:

@@ -1,7 +1,6 @@
 """Where the API is, found without the settings' machinery, which takes longer to load than a request does."""
 
 import os
-import tomllib
 from pathlib import Path
 
 from interlock.cli.codes import usage
@@ -14,6 +13,8 @@ def find_api(flag: str) -> str:
     """The flag, else `INTERLOCK_API`, else `api` of `interlock.toml`, else the default."""
     if found := flag or os.environ.get("INTERLOCK_API", ""):
         return found
+    import tomllib
+
     path = Path("interlock.toml")
     try:
         found = tomllib.loads(path.read_text("utf-8")).get("api", API_DEFAULT)

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from interlock.cli import show
 from interlock.cli.address import find_api
 from interlock.cli.codes import Code, CommandError, usage
+from interlock.cli.lazily import lazily
 from interlock.cli.options import After, Api, AsJson, Limit, Revision, Shell, Slot, Target, WaitS
 from interlock.cli.output import print_json
 
 if TYPE_CHECKING:
+    from interlock.cli import show
     from interlock.sdk import Client
+else:
+    show = lazily("interlock.cli.show")
 
 
 def add_to(app: typer.Typer) -> None:

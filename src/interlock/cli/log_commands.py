@@ -1,7 +1,5 @@
 """The verbs that touch the log themselves: `topics` and `doctor`."""
 
-import asyncio
-
 import typer
 
 from interlock.cli.codes import Code
@@ -20,6 +18,8 @@ def add_to(app: typer.Typer) -> None:
 
 def topics_create(log: LogUrl = "", data: Data = None, as_json: AsJson = False) -> None:
     """Make the topics that are missing; existing ones stay as they are, and are checked."""
+    import asyncio
+
     from interlock.cli.settings import load
     from interlock.cli.topics import create
 
@@ -35,6 +35,8 @@ def topics_create(log: LogUrl = "", data: Data = None, as_json: AsJson = False) 
 
 def topics_check(log: LogUrl = "", data: Data = None, as_json: AsJson = False) -> None:
     """Say whether every topic is as the engine needs it."""
+    import asyncio
+
     from interlock.cli.settings import load
     from interlock.cli.topics import check
 
@@ -51,6 +53,8 @@ def topics_check(log: LogUrl = "", data: Data = None, as_json: AsJson = False) -
 
 def doctor(log: LogUrl = "", data: Data = None, api: Api = "", as_json: AsJson = False) -> None:
     """Look at everything that an installation needs, and say what to do where something is missing."""
+    import asyncio
+
     from interlock.cli.doctor import examine
 
     findings = asyncio.run(examine(log, data, api))

@@ -5,14 +5,14 @@ import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from interlock.sdk.wire import to_wire
-
 WIDTH_OF_PIPES = 240
 """Columns where nobody says how wide the output may be; nothing is cut below it."""
 
 
 def print_json(value: object) -> None:
     """The one document of `--json`, with the names that the API uses."""
+    from interlock.sdk.wire import to_wire
+
     print(json.dumps(to_wire(value), ensure_ascii=not _unicode(), indent=2))
 
 

@@ -22,6 +22,7 @@ from starlette.applications import Starlette
 from interlock.activities import Activities, AuthoringError
 from interlock.api import create_app, open_queries
 from interlock.api.context import Context
+from interlock.api.probe import create_probe
 from interlock.cli.codes import Code, CommandError, usage
 from interlock.cli.logs import set_up_logging
 from interlock.cli.settings import api_host_port
@@ -51,6 +52,8 @@ class Plan:
     roles: tuple[Role, ...]
     makes_topics: bool
     """Whether topics that are missing are made on any log, or on an embedded one only."""
+    listens: bool
+    """Whether it answers HTTP: with the role `api` all of it, else only how the process is."""
 
 
 def run(plan: Plan) -> None:
@@ -98,7 +101,7 @@ class _Process:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._signalled, number)
-        listener = _listen(self._plan.settings) if "api" in self._plan.roles else None
+        listener = _listen(self._plan.settings) if self._plan.listens else None
         engine = self._engine()
         try:
             if not await self._started(engine):
@@ -107,7 +110,7 @@ class _Process:
                 log.info("serving %s on %s", ", ".join(engine.roles), self._shown_log())
                 await self._stop.wait()
             else:
-                await self._serve_api(engine, listener)
+                await self._serve_http(engine, listener)
         finally:
             if listener is not None:
                 listener.close()
@@ -158,18 +161,23 @@ class _Process:
             await asyncio.gather(starting, stopped, return_exceptions=True)
         return True
 
-    async def _serve_api(self, engine: Engine, listener: socket.socket) -> None:
-        app = create_app(engine, open_queries(engine.settings.data / "views", engine.parts.codec))
+    async def _serve_http(self, engine: Engine, listener: socket.socket) -> None:
+        if "api" in engine.roles:
+            app = create_app(engine, open_queries(engine.settings.data / "views", engine.parts.codec))
+            stop = cast("Context", app.state.context).stop
+        else:
+            app, stop = create_probe(engine), None
         server = _Server(_config(app))
         serving = asyncio.create_task(server.serve(sockets=[listener]), name="api")
         stopped = asyncio.ensure_future(self._stop.wait())
         host, port = listener.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
-        log.info("the API listens on http://%s:%d", shown, port)
+        log.info("%s listens on http://%s:%d", "the API" if stop else "the probe", shown, port)
         log.info("serving %s on %s", ", ".join(engine.roles), self._shown_log())
         await asyncio.wait((serving, stopped), return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
-        cast("Context", app.state.context).stop()
+        if stop is not None:
+            stop()
         server.should_exit = True
         await serving
 

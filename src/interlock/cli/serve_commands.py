@@ -21,7 +21,7 @@ def up(log: LogUrl = "", data: Data = None, app: Apps = None, port: Port = None)
     from interlock.runtime.roles import ROLES
 
     settings = load(log=log, data=data, app=app, port=port)
-    run(Plan(settings=settings, roles=ROLES, makes_topics=True))
+    run(Plan(settings=settings, roles=ROLES, makes_topics=True, listens=True))
 
 
 def serve(
@@ -33,12 +33,17 @@ def serve(
     app: Apps = None,
     port: Port = None,
 ) -> None:
-    """Run some roles; several processes make a system, and one may end at any time."""
+    """Run some roles; several processes make a system, and one may end at any time.
+
+    A process without the role api answers /health/live and /health/ready where --port says.
+    """
     from interlock.cli.process import Plan, run
     from interlock.cli.settings import load
-    from interlock.runtime.roles import ROLES
+    from interlock.runtime.roles import ROLES, Role
 
     if unknown := [role for role in roles if role not in ROLES]:
         raise usage(f"expected roles of {', '.join(ROLES)}, found {unknown[0]!r}")
     settings = load(log=log, data=data, app=app, port=port)
-    run(Plan(settings=settings, roles=tuple(role for role in ROLES if role in roles), makes_topics=False))
+    chosen: tuple[Role, ...] = tuple(role for role in ROLES if role in roles)
+    # Without the API a process listens only where it is told, or two of them on one machine would want one port.
+    run(Plan(settings=settings, roles=chosen, makes_topics=False, listens="api" in chosen or port is not None))

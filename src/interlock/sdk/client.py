@@ -295,16 +295,16 @@ class Client:
 
     def live(self) -> Health:
         """Whether the process is well, from `/health/live`; a "no" is an answer here, not an error."""
-        return self._health("/health/live")
+        return self._health("/health/live", {}, 0.0)
 
-    def ready(self) -> Health:
-        """Whether the process serves, from `/health/ready`; a "no" is an answer here, not an error."""
-        return self._health("/health/ready")
+    def ready(self, *, wait_s: float | None = None) -> Health:
+        """Whether the process serves, or will within `wait_s`; a "no" is an answer here, not an error."""
+        return self._health("/health/ready", {} if wait_s is None else {"wait": f"{wait_s:g}"}, wait_s or 0.0)
 
     # ---- within -----------------------------------------------------------------------------------------------------
 
-    def _health(self, path: str) -> Health:
-        answer = self._exchange("GET", path, {}, None, {}, TIMEOUT_S)
+    def _health(self, path: str, query: dict[str, str], wait_s: float) -> Health:
+        answer = self._exchange("GET", path, query, None, {}, wait_s + TIMEOUT_S)
         return from_wire(Health, _json_of(answer, self.base_url))
 
     def _query(self, **given: str | int | None) -> dict[str, str]:

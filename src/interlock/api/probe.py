@@ -1,0 +1,41 @@
+"""How a process without the API is: `/health/live` and `/health/ready` and nothing else, for whoever watches processes.
+
+Such a process listens only where it is told a port, so that several on one machine don't fight for one.
+"""
+
+import asyncio
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from interlock.api.endpoint import Json
+from interlock.api.health import LOG_WAIT_S
+from interlock.log.port import LogError
+from interlock.runtime.engine import Engine
+from interlock.sdk.types import Health
+from interlock.sdk.wire import to_wire
+
+
+def create_probe(engine: Engine) -> Starlette:
+    """The app of a process that has other roles than `api`."""
+
+    async def live(request: Request) -> Response:
+        return _answer(engine, engine.faults())
+
+    async def ready(request: Request) -> Response:
+        problems = engine.waiting()
+        try:
+            async with asyncio.timeout(LOG_WAIT_S):
+                await engine.parts.backend.log.end(engine.topics.journal("publishing", 0))
+        except (LogError, TimeoutError) as error:
+            problems.append(f"the log does not answer: {str(error) or f'nothing came within {LOG_WAIT_S:g} s'}")
+        return _answer(engine, problems)
+
+    return Starlette(routes=[Route("/health/live", live), Route("/health/ready", ready)])
+
+
+def _answer(engine: Engine, problems: list[str]) -> Response:
+    health = Health(ok=not problems, problems=tuple(problems), roles=engine.roles)
+    return Json(to_wire(health), 503 if problems else 200)

@@ -1,0 +1,83 @@
+"""How views are, and rebuilding them, in one process and between processes."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from interlock.runtime.rebuilds import RebuildFiles, RebuildReport
+from tests.api.service import WAIT_S, Service, document, ready, serving
+
+
+async def test_every_view_says_state_lag_and_positions(service: Service) -> None:
+    """Proves: PRJ-08."""
+    await service.publish()
+    views = (await service.get("/v1/projections"))["items"]
+    assert {each["view"] for each in views} == {"trigger-index", "slots", "stimuli", "executions", "history"}
+    assert all((each["state"], each["heldHere"], each["error"]) == ("live", True, "") for each in views)
+    slots = next(each for each in views if each["view"] == "slots")
+    assert [shard["topic"] for shard in slots["shards"]] == ["interlock.publishing.journal"]
+    assert slots["lag"] is not None
+
+
+async def test_a_rebuild_gives_the_same_rows_and_is_reported(service: Service) -> None:
+    """Proves: PRJ-06."""
+    await service.publish()
+    run_id = await service.started()
+    await service.get(f"/v1/runs/{run_id}", wait=WAIT_S)
+    asked = await service.post("/v1/projections/executions/rebuild", {"compare": True}, 202)
+    status = await service.get("/v1/projections/executions", wait=WAIT_S)
+    rebuild = status["rebuild"]
+    assert (rebuild["rebuildId"], rebuild["state"], rebuild["message"]) == (asked["rebuildId"], "done", "")
+    assert rebuild["replacedDigest"] == rebuild["rebuiltDigest"] != ""
+    assert rebuild["appendsDone"] > 0
+    assert (await service.get(f"/v1/runs/{run_id}"))["run"]["status"] == "completed"
+
+
+async def test_a_rebuild_that_is_asked_for_twice_is_one(service: Service) -> None:
+    first, second = await asyncio.gather(
+        service.post("/v1/projections/slots/rebuild", {}, 202), service.post("/v1/projections/slots/rebuild", {}, 202)
+    )
+    assert first["rebuildId"] == second["rebuildId"]
+
+
+async def test_a_rebuild_that_nobody_takes_up_is_told_so_and_done_by_the_next_holder(tmp_path: Path) -> None:
+    """Proves: PRJ-06."""
+    async with serving(tmp_path, roles=("api",)) as alone:
+        asked = await alone.post("/v1/projections/slots/rebuild", {}, 202)
+        status = await alone.get("/v1/projections/slots", wait=0.2)
+        assert (status["rebuild"]["state"], status["heldHere"]) == ("requested", False)
+    async with ready(tmp_path) as holder:
+        rebuild = (await holder.get("/v1/projections/slots", wait=WAIT_S))["rebuild"]
+        assert (rebuild["rebuildId"], rebuild["state"]) == (asked["rebuildId"], "done")
+
+
+async def test_a_rebuild_whose_end_was_reported_before_a_crash_is_not_done_again(tmp_path: Path) -> None:
+    request = RebuildReport(rebuild_id="r-1", requested_at_ms=1, compare=False)
+    files = RebuildFiles(tmp_path / "views", "slots")
+    files.ask(request)
+    files.report(RebuildReport(rebuild_id="r-1", requested_at_ms=1, compare=False, state="failed", message="once"))
+    async with ready(tmp_path) as service:
+        mark = ""
+        while files.request() is not None:
+            mark = (await service.get("/v1/projections/slots", wait=0.1, seen=mark))["mark"]
+        rebuild = (await service.get("/v1/projections/slots"))["rebuild"]
+        assert (rebuild["state"], rebuild["message"]) == ("failed", "once")
+
+
+async def test_a_process_of_the_api_alone_answers_from_views_that_another_one_keeps(tmp_path: Path) -> None:
+    async with ready(tmp_path) as whole:
+        await whole.publish(document())
+        async with serving(tmp_path, roles=("api",), log=None) as reader:
+            slot = await reader.get("/v1/slots/orders/default")
+            assert slot["slot"]["revision"] == 1
+            status = await reader.get("/v1/projections/slots")
+            assert (status["state"], status["heldHere"]) == ("live", False)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"rebuild_id": "r"}', '{"unknown": 1}'])
+def test_a_request_that_cannot_be_read_is_removed(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "slots.rebuild.request.json"
+    path.write_text(content)
+    assert RebuildFiles(tmp_path, "slots").request() is None
+    assert not path.exists()

@@ -1,0 +1,125 @@
+"""Preflight, publish, slots and publications by HTTP."""
+
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.api.service import WAIT_S, Service, document
+
+
+async def test_a_publish_is_answered_active_with_what_it_made(service: Service) -> None:
+    """Proves: OPS-01."""
+    published = await service.publish()
+    assert (published["status"], published["definitionId"], published["slot"], published["revision"]) == (
+        "active",
+        "orders",
+        "default",
+        1,
+    )
+    found = await service.get("/v1/slots/orders/default", position=published["position"])
+    assert found["slot"]["publicationId"] == published["publicationId"]
+    assert found["authority"]["publication"]["artifactId"] == published["artifactId"]
+    assert found["authority"]["pending"] is False
+
+
+async def test_a_command_that_is_repeated_gets_the_same_answer(service: Service) -> None:
+    """Proves: LOG-06."""
+    first = await service.publish(commandId="c-1")
+    again = await service.publish(commandId="c-1")
+    assert again == first
+    assert len((await service.get("/v1/publications", position=first["position"]))["items"]) == 1
+
+
+async def test_a_refusal_that_is_repeated_is_the_same_refusal(service: Service) -> None:
+    """Proves: LOG-06."""
+    body = {"document": '{"name": "orders"}', "commandId": "c-1", "wait": WAIT_S}
+    first = await service.post("/v1/publish", body, 400)
+    again = await service.post("/v1/publish", body, 400)
+    assert first == again
+    assert (first["kind"], first["details"]["commandId"]) == ("invalid", "c-1")
+
+
+async def test_a_publish_that_nobody_waits_for_is_pending_and_says_what_is_missing(service: Service) -> None:
+    body = {"document": document(), "commandId": "c-1", "wait": 0}
+    pending = await service.post("/v1/publish", body, 202)
+    assert pending["status"] == "pending"
+    assert pending["missing"]
+    detail = await service.get(f"/v1/publications/{pending['publicationId']}", wait=WAIT_S)
+    assert (detail["pending"], detail["missing"], detail["publication"]["status"]) == (False, [], "active")
+    assert (await service.post("/v1/publish", {**body, "wait": WAIT_S}))["status"] == "active"
+
+
+async def test_an_observed_revision_that_is_gone_loses(service: Service) -> None:
+    await service.publish()
+    await service.publish(document(wait="payment.received"))
+    lost = await service.post(
+        "/v1/publish", {"document": document(event="order.changed"), "expectRevision": 1, "wait": WAIT_S}, 409
+    )
+    assert lost["kind"] == "superseded"
+    assert (lost["details"]["expectedRevision"], lost["details"]["foundRevision"]) == ("1", "2")
+
+
+async def test_a_preflight_says_what_a_publish_would_do_and_does_nothing(service: Service) -> None:
+    """Proves: PUB-09."""
+    fill = await service.post("/v1/preflight", {"document": document()})
+    assert (fill["action"], fill["added"][0]["claim"], fill["foundRevision"]) == ("fill", "event:order.placed", 0)
+    assert (await service.get("/v1/publications"))["items"] == []
+    published = await service.publish()
+    replace = await service.post("/v1/preflight", {"document": document(event="order.changed")})
+    assert (replace["action"], replace["replaces"]) == ("replace", published["publicationId"])
+    assert [claim["claim"] for claim in replace["removed"]] == ["event:order.placed"]
+    await service.publish(document(event="order.changed"))
+    lose = await service.post("/v1/preflight", {"document": document(), "expectRevision": 1})
+    assert lose["action"] == "lose"
+
+
+async def test_a_preflight_of_what_does_not_compile_is_the_refusal_of_a_publish(service: Service) -> None:
+    bad = {"document": '{"name": "orders", "steps": []}'}
+    assert (await service.post("/v1/preflight", bad, 400))["message"] == (
+        await service.post("/v1/publish", {**bad, "wait": WAIT_S}, 400)
+    )["message"]
+
+
+async def test_a_document_may_be_given_as_an_object_or_as_text(service: Service) -> None:
+    given: dict[str, Any] = {"name": "orders", "triggers": [{"type": "event", "name": "e"}], "steps": []}
+    given["steps"] = [{"id": "first", "activity": "reserve", "inputs": {"order": "input"}}]
+    as_object = await service.post("/v1/preflight", {"document": given})
+    as_text = await service.post("/v1/preflight", {"document": document(event="e")})
+    assert as_object["version"] == as_text["version"]
+
+
+@pytest.mark.parametrize("name", ["a/b", "größe", "with blanks", "50%", "a?b#c"])
+async def test_names_of_any_kind_reach_their_slot(service: Service, name: str) -> None:
+    position = (await service.publish(document(name), slot=name))["position"]
+    found = await service.http.get(f"/v1/slots/{_quoted(name)}/{_quoted(name)}?position={position}")
+    assert found.json()["slot"]["definitionId"] == name
+
+
+async def test_an_answer_knows_of_the_position_that_it_is_asked_for(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Proves: PRJ-08."""
+    monkeypatch.setattr("interlock.api.context.POSITION_WAIT_S", 0.05)
+    position = (await service.publish())["position"]
+    assert len((await service.get("/v1/slots", position=position))["items"]) == 1
+    early = await service.http.get("/v1/slots", params={"position": position + 100})
+    assert (early.status_code, early.json()["kind"]) == (503, "warming-up")
+
+
+async def test_publications_are_listed_by_definition_slot_and_status(service: Service) -> None:
+    await service.publish()
+    await service.publish(document(event="order.changed"))
+    position = (await service.publish(document("other", event="other.happened"), slot="blue"))["position"]
+
+    async def listed(**query: str) -> list[tuple[str, str]]:
+        page = await service.get("/v1/publications", position=position, **query)
+        return [(each["definitionId"], each["status"]) for each in page["items"]]
+
+    assert await listed() == [("other", "active"), ("orders", "active"), ("orders", "retired")]
+    assert await listed(definition="orders", status="retired") == [("orders", "retired")]
+    assert await listed(definition="other", slot="blue") == [("other", "active")]
+
+
+def _quoted(name: str) -> str:
+    return quote(name, safe="")
