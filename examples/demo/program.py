@@ -27,7 +27,7 @@ class Program:
     def __init__(self, data: Path) -> None:
         self.data = data
         self.log_file = data / "up.log"
-        self.address = f"http://127.0.0.1:{_free_port()}"
+        self.address = f"http://127.0.0.1:{free_port()}"
         self.client = Client(self.address)
         self._command = [str(Path(sys.executable).with_name("interlock"))]
         self._process: subprocess.Popen[bytes] | None = None
@@ -101,7 +101,8 @@ class Program:
         return kept | {"INTERLOCK_DATA": str(self.data), "INTERLOCK_API": self.address}
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine that nobody listens on now."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port: int = taken.getsockname()[1]

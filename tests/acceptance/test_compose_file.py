@@ -56,7 +56,8 @@ def test_commands_are_commands_of_the_program(services: dict[str, Service]) -> N
 
 
 def test_runs_are_served_with_the_code_of_the_example(services: dict[str, Service]) -> None:
-    assert command(services["executions"])[-2:] == ["--app", "examples.orders"]
+    words = command(services["executions"])
+    assert words[words.index("--app") + 1] == "examples.orders"
 
 
 def test_settings_that_are_given_exist_and_are_taken(
@@ -112,7 +113,9 @@ def test_the_api_sees_what_the_projector_writes(services: dict[str, Service]) ->
 
 
 def test_processes_are_asked_whether_they_serve(services: dict[str, Service]) -> None:
+    """A process without the API answers only where it is told a port."""
     for service in engines(services).values():
+        assert command(service)[-2:] == ["--port", "8321"]
         asked = shlex.join(cast("dict[str, list[str]]", service["healthcheck"])["test"])
         port = urlsplit(environment(service)["INTERLOCK_API"]).port
         assert f"http://127.0.0.1:{port}/health/ready" in asked
