@@ -54,13 +54,19 @@ class Settings(BaseSettings):
     publish_wait_s: float = Field(default=30.0, gt=0)
     """How long `publish` waits for "active" before it reports pending."""
     kafka_security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    """Whether connections to brokers are encrypted (SSL), and whether this client proves who it is (SASL)."""
     kafka_sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = "PLAIN"
+    """How this client proves who it is, with SASL."""
     kafka_username: str = ""
+    """Who this client is, with SASL."""
     kafka_password: SecretStr = SecretStr("")
+    """The password that belongs to the user name; never part of the log's address."""
     kafka_ca_file: Path | None = None
     """The certificate authorities that brokers are checked against; the system's if empty."""
     kafka_cert_file: Path | None = None
+    """This client's certificate (PEM), where brokers ask for one."""
     kafka_key_file: Path | None = None
+    """The certificate's private key (PEM); not needed where the certificate's file holds it."""
 
     @classmethod
     def settings_customise_sources(
