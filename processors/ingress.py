@@ -1,7 +1,8 @@
 """Takes stimuli from the topic that anyone may write to, to the shards where they belong.
 
 It has no journal. It alone uses group offsets: they are committed after its writes, so a crash repeats what it sent and
-loses nothing, and receivers drop repetitions by source (topic, its id, partition) and number (offset + 1). For each
+loses nothing, and receivers drop repetitions by source (topic, its id, partition) and number (offset + 1). They are
+committed seldom: on the embedded log that is a flush, which whatever is written next would wait for. For each
 destination it sends in order, and nothing before what is in doubt is settled by sending it again.
 What can't be read is forwarded too, so that the dead letter has a home.
 """
@@ -10,6 +11,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 
 from interlock.domain.messages import Origin, RouteStimulus
 from interlock.domain.routing.intake import read_stimulus, shard_key
@@ -45,26 +47,50 @@ class Ingress:
         self._bounds = bounds
         self._shell = shell
         self._bytes_max = stimulus_bytes_max
+        self._reached: dict[Shard, int] = {}
+        """Offsets to go on from that are not committed yet."""
+        self._commit_at_s = 0.0
+        """When they are due, by the loop's time."""
 
     async def run(self) -> None:
         """Ends only by cancellation, or where a record can't be sent for a reason that waiting doesn't mend."""
-        while True:
-            try:
-                polled = await self._source.poll(self._bounds.read_wait_s)
-            except LogError as error:
-                log.warning("the ingress waits: %s", error)
-                await asyncio.sleep(self._bounds.read_wait_s)
-                continue
-            if not polled:
-                continue
-            await self._forward(polled)
-            reached = {shard: records[-1].offset + 1 for shard, records in polled}
-            try:
-                await self._source.commit(reached)
-            except LogError as error:
-                # They are sent again by whoever reads on from the older offsets, and dropped by number.
-                log.warning("the ingress could not commit its offsets: %s", error)
-            self.stimuli += sum(len(records) for _, records in polled)
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                left_s = self._commit_at_s - loop.time() if self._reached else self._bounds.read_wait_s
+                try:
+                    polled = await self._source.poll(max(0.0, min(left_s, self._bounds.read_wait_s)))
+                except LogError as error:
+                    log.warning("the ingress waits: %s", error)
+                    await asyncio.sleep(self._bounds.read_wait_s)
+                    continue
+                if polled:
+                    await self._forward(polled)
+                    self._note(polled, loop.time())
+                if self._reached and loop.time() >= self._commit_at_s:
+                    await self._commit()
+        finally:
+            # After a stop in order nothing has to be sent again.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._bounds.stop_s):
+                    await self._commit()
+
+    def _note(self, polled: Sequence[tuple[Shard, Sequence[Stored]]], now_s: float) -> None:
+        """Remembers how far everything is sent on."""
+        if not self._reached:
+            self._commit_at_s = now_s + self._bounds.ingress_commit_s
+        self._reached |= {shard: records[-1].offset + 1 for shard, records in polled}
+        self.stimuli += sum(len(records) for _, records in polled)
+
+    async def _commit(self) -> None:
+        reached, self._reached = self._reached, {}
+        if not reached:
+            return
+        try:
+            await self._source.commit(reached)
+        except LogError as error:
+            # They are sent again by whoever reads on from the older offsets, and dropped by number.
+            log.warning("the ingress could not commit its offsets: %s", error)
 
     async def _forward(self, polled: Sequence[tuple[Shard, Sequence[Stored]]]) -> None:
         batches: dict[Shard, list[Record]] = defaultdict(list)

@@ -84,6 +84,8 @@ class Bounds:
     courier_retry_ms_max: int = 5_000
     takeovers_alarm: int = 5
     """Takeovers of one shard under one assignment after which two processes are said to fight for it."""
+    ingress_commit_s: float = 0.5
+    """How long offsets of the stimuli topic wait to be committed; what came within it is sent again after a crash."""
     read_wait_s: float = 0.5
     """How long a read waits for records."""
     stop_s: float = 5.0
