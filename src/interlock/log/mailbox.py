@@ -53,7 +53,7 @@ class Mailbox(Generic[T]):
         return True
 
     def close(self) -> None:
-        """Lets go of the pipe; what is put afterwards stays. Called by the thread that takes."""
+        """Lets go of the pipe; what is put afterwards stays. Called by who puts, behind the end of the thread."""
         self._idle = False
         os.close(self._from)
         os.close(self._to)

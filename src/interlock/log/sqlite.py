@@ -183,7 +183,8 @@ class SqliteLog:
         if self._writer is not None:
             await self._writer.stop()
         await asyncio.get_running_loop().run_in_executor(self._reading, self._reads.close)
-        self._reading.shutdown(wait=False)
+        # Its thread has just done the last it had to do, so this waits for no more than its end.
+        self._reading.shutdown()
 
     async def create(self, topics: Sequence[TopicSpec]) -> Sequence[str]:
         """Makes those that are missing and returns their names; leaves existing ones as they are."""
@@ -341,7 +342,9 @@ class SqliteReader:
                 self._seen_appends = self._tail.appends
                 return self._pass(records)
             unseen = self._seen_generation != self._log.generation or self._seen_appends != self._tail.appends
-            if unseen or must_look:
+            # Whoever asks for the end may see another process's append before the writer's thread tells of it, which
+            # then wakes nobody any more.
+            if unseen or must_look or self._tail.seen_end > self._offset:
                 must_look = False
                 records = await self._look()
                 if records:

@@ -83,6 +83,11 @@ class Tail:
             found.extend(kept.records())
         return found
 
+    @property
+    def seen_end(self) -> int:
+        """The shard's end as it was seen last, by whomever; -1 before that."""
+        return self._seen_end
+
     def observe(self, end: int) -> None:
         """Takes notice of the shard's end as somebody saw it; wakes those who wait if it is another than before."""
         if end != self._seen_end:

@@ -161,6 +161,9 @@ class Writer:
         self._stopping = True
         self._mailbox.put(_Call.STOP)
         await asyncio.shield(self._stopped)
+        # It has nothing left to do but to end. Only behind that the pipe may go: its number may be another file's next.
+        self._thread.join()
+        self._mailbox.close()
 
     # The rest runs on the thread.
 
@@ -175,7 +178,6 @@ class Writer:
                 self._look()
         finally:
             self._disconnect()
-            self._mailbox.close()
             for job in self._gather_rest():
                 self._tell(_fail, job.answer, Unavailable(f"expected {self._path} to be open, found it closed"))
             self._tell(_settle, self._stopped)
