@@ -55,6 +55,8 @@ class Follower:
         self._reader = JournalReader(log, shard, index.position)
         self._folded_to = 0
         self._task: asyncio.Task[None] | None = None
+        self._asking: asyncio.Task[int] | None = None
+        self._next_asking: asyncio.Task[int] | None = None
 
     def start(self) -> None:
         """Begins to follow."""
@@ -67,7 +69,7 @@ class Follower:
 
         Raises what the log raises, `Unavailable` where the fold does not move, and what the fold failed with.
         """
-        end = (await self._log.end(self._shard)).end
+        end = await self._end()
         while self._folded_to < end:
             self.check()
             before = self._folded_to
@@ -136,6 +138,18 @@ class Follower:
             else:
                 self.recognised.set()
                 self.passed(self._reader.next_offset)
+
+    async def _end(self) -> int:
+        """Where the log ends, asked after this call. Those who come while it is asked share the next asking."""
+        if self._next_asking is None:
+            self._next_asking = asyncio.create_task(self._ask_behind(self._asking))
+        return await asyncio.shield(self._next_asking)
+
+    async def _ask_behind(self, asking: "asyncio.Task[int] | None") -> int:
+        if asking is not None:
+            await asyncio.wait((asking,))
+        self._asking, self._next_asking = self._next_asking, None
+        return (await self._log.end(self._shard)).end
 
     async def _moves(self, before: int) -> bool:
         """Whether the fold gets beyond `before`, or fails, in time."""

@@ -8,6 +8,7 @@ can be dropped.
 """
 
 import asyncio
+import random
 import weakref
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import CancelledError
@@ -46,13 +47,13 @@ class OpenedLog:
 class Store:
     """One journal: what follows it, what writes it, and its index."""
 
-    def __init__(self, log: Log, shard: Shard, index: Index, *, dense: bool) -> None:
-        """Starts both; on the loop."""
+    def __init__(self, log: Log, shard: Shard, index: Index, *, dense: bool, chance: random.Random) -> None:
+        """Starts both; on the loop. `dense` and `chance` are as for `Writer`."""
         self.index = index
         self.shard = shard
         self.follower = Follower(log, shard, index)
         self.follower.start()
-        self.writer = Writer(log, shard, self.follower, dense=dense)
+        self.writer = Writer(log, shard, self.follower, dense=dense, chance=chance)
 
     async def close(self) -> None:
         """Finishes what was asked, and ends."""
@@ -156,7 +157,7 @@ class _Inside:
             await opened.admin.create([TopicSpec(name=topic, partitions=1)])
         log_id = await opened.admin.topic_id(topic)
         path = None if opened.data is None else opened.data / f"{topic}.sqlite"
-        return Store(opened.log, Shard(topic, 0), Index(path, log_id), dense=dense)
+        return Store(opened.log, Shard(topic, 0), Index(path, log_id), dense=dense, chance=random.Random())
 
     def close(self) -> None:
         self.loop.close(self._close())

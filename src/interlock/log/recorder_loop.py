@@ -51,20 +51,24 @@ class LoopThread:
     def close(self, last: Coroutine[None, None, None]) -> None:
         """Runs `last` behind all that was posted, and ends the thread; only the first call does anything.
 
-        Called on the loop's own thread (by its garbage collector) it can't wait for the end, which comes soon.
+        Raises what `last` raises. Called on the loop's own thread (by the garbage collector) it can't wait for the end,
+        which comes soon.
         """
         with self._lock:
             if self._closed:
                 last.close()
                 return
             self._closed = True
-            self._loop.call_soon_threadsafe(self._end, last)
+            ending = asyncio.run_coroutine_threadsafe(self._end(last), self._loop)
         if threading.current_thread() is not self._thread:
             self._thread.join()
+            ending.result()
 
-    def _end(self, last: Coroutine[None, None, None]) -> None:
-        # The callback keeps the task, which the loop alone would not.
-        self._loop.create_task(last).add_done_callback(lambda _: self._ended.set())
+    async def _end(self, last: Coroutine[None, None, None]) -> None:
+        try:
+            await last
+        finally:
+            self._ended.set()
 
 
 def _main(started: "Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]") -> None:

@@ -44,12 +44,16 @@ CLOSE_S = 5.0
 class Writer:
     """The writing side of one journal; lives on one loop."""
 
-    def __init__(self, log: Log, shard: Shard, follower: Follower, *, dense: bool) -> None:
-        """`dense` where each event of an originator must be the next one; else any version is taken once."""
+    def __init__(self, log: Log, shard: Shard, follower: Follower, *, dense: bool, chance: random.Random) -> None:
+        """`dense` where each event of an originator must be the next one; else any version is taken once.
+
+        `chance` is what keeps writers that hinder each other from doing so in step.
+        """
         self._log = log
         self._shard = shard
         self._follower = follower
         self._dense = dense
+        self._chance = chance
         self._queue: deque[Commit] = deque()
         self._wake = asyncio.Event()
         self._closing = False
@@ -63,8 +67,10 @@ class Writer:
     def put(self, commit: Commit) -> None:
         """Takes a commit, which is answered in any case."""
         size = FRAME_BYTES + commit.size
-        if self._closing or self._follower.failure is not None:
-            self._answer(commit, self._follower.failure or closed(str(self._shard)))
+        if self._closing:
+            self._answer(commit, closed(str(self._shard)))
+        elif self._follower.failure is not None:
+            self._answer(commit, self._follower.failure)
         elif size > self._log.batch_bytes_max:
             limit = self._log.batch_bytes_max
             self._answer(commit, BatchTooLarge(f"expected events of at most {limit} bytes at once, found {size}"))
@@ -89,7 +95,7 @@ class Writer:
                 attempt = 0
             except (Lost, NotNow, Unavailable):
                 attempt = min(attempt + 1, 16)
-                await asyncio.sleep(random.uniform(0, min(PAUSE_MAX_S, PAUSE_MIN_S * 2**attempt)))
+                await asyncio.sleep(self._chance.uniform(0, min(PAUSE_MAX_S, PAUSE_MIN_S * 2**attempt)))
             except Refused as error:
                 self._answer_all(error)
             except Exception as error:

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
 
 from eventsourcing.persistence import InfrastructureFactoryError
-from pydantic import ValidationError
 
 from interlock.log.recorder_host import OpenedLog
-from interlock.runtime.compose import UnknownLog, open_backend
+from interlock.runtime.compose import open_backend
 from interlock.runtime.settings import Settings
 
 NAMES = ("log", "data", "prefix", *(name for name in Settings.model_fields if name.startswith("kafka_")))
@@ -27,7 +26,7 @@ def open_recorder_log(get: Callable[[str], str | None]) -> OpenedLog:
     try:
         settings = Settings.model_validate(given)
         backend = open_backend(settings)
-    except (ValidationError, UnknownLog, OSError) as error:
+    except (ValueError, OSError) as error:
         raise InfrastructureFactoryError(str(error)) from error
     prefix = parse_qs(urlsplit(settings.log_url).query).get("prefix", [settings.prefix])[-1]
     kept = not settings.log_url.startswith("memory:")
