@@ -4,6 +4,7 @@ The cases are classes of `unittest`, which can't be parametrised, so each is bou
 """
 
 import gc
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -56,3 +57,8 @@ def kafka_env(bootstrap: str, folder: Path) -> dict[str, str]:
     """Topics with a prefix of their own, and indexes below a folder."""
     log = f"kafka://{bootstrap}?prefix=recorder-{uuid4().hex[:12]}"
     return {"PERSISTENCE_MODULE": MODULE, "INTERLOCK_LOG": log, "INTERLOCK_DATA": str(folder)}
+
+
+def environment() -> dict[str, str]:
+    """What a process of its own was given of them."""
+    return {name: value for name, value in os.environ.items() if name.startswith("INTERLOCK_")}

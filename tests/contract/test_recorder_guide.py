@@ -1,0 +1,36 @@
+"""What the guide shows runs as it stands there, on both backends."""
+
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from uuid import uuid4
+
+import pytest
+
+from tests.contract.eventsourcing_backends import kafka_env, sqlite_env
+
+pytestmark = pytest.mark.contract
+
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "eventsourcing.md"
+
+
+@pytest.fixture(params=["sqlite", pytest.param("kafka", marks=pytest.mark.kafka)])
+def _environment(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "sqlite":
+        env = sqlite_env(tmp_path)
+    else:
+        env = kafka_env(request.getfixturevalue("kafka_bootstrap"), tmp_path)
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.usefixtures("_environment")
+def test_every_example_of_the_guide_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)
+    # The library finds an event's class again by the name of its module, and remembers it for good.
+    module = ModuleType(f"guide_{uuid4().hex}")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    for block in blocks:
+        exec(compile(block, str(GUIDE), "exec"), module.__dict__)
+    assert len(blocks) == 4
