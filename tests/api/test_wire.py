@@ -4,7 +4,7 @@ import dataclasses
 import inspect
 import json
 import types
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, cast, get_args, get_origin
 
 import pytest
 from hypothesis import given
@@ -40,7 +40,8 @@ def values_of(type_: Any) -> st.SearchStrategy[Any]:
     if origin is dict:
         return st.dictionaries(st.text(), values_of(arguments[1]), max_size=2)
     if dataclasses.is_dataclass(type_):
-        return st.builds(type_, **{name: values_of(each) for name, each in hints(type_).items()})
+        made = cast("type[Any]", type_)
+        return st.builds(made, **{name: values_of(each) for name, each in hints(made).items()})
     return {str: st.text(), int: st.integers(), bool: st.booleans()}[type_]
 
 

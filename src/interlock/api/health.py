@@ -7,6 +7,7 @@ second, so a log that is away makes it unready, not dead.
 
 import asyncio
 import sqlite3
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from starlette.requests import Request
@@ -16,6 +17,7 @@ from interlock.api.context import Context
 from interlock.api.endpoint import Answer
 from interlock.log.port import LogError
 from interlock.projections.reader import WarmingUp
+from interlock.runtime.engine import Engine
 from interlock.sdk.types import Health
 
 LOG_WAIT_S: Final = 2.0
@@ -31,28 +33,40 @@ async def live(context: Context, request: Request) -> Answer[Health]:
 
 async def ready(context: Context, request: Request) -> Answer[Health]:
     """503 as long as something has to come before the process serves all that is asked of it; with `wait` once none."""
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + (wait_of(request) or 0.0)
-    while True:
-        problems = await _missing(context)
-        if not problems or context.stopping or loop.time() >= deadline:
-            return _answer(context, problems)
-        await asyncio.sleep(LOOK_S)
+
+    async def look() -> list[str]:
+        problems = await missing(context.engine)
+        for view in context.queries.readers:
+            if view not in context.engine.views:
+                problems += await _view(context, view)
+        return problems
+
+    problems = await until_none(look, wait_of(request), lambda: context.stopping)
+    return _answer(context, problems)
 
 
-async def _missing(context: Context) -> list[str]:
-    """What has to come before the process serves."""
-    engine = context.engine
+async def missing(engine: Engine) -> list[str]:
+    """What has to come before the process does its own part."""
     problems = engine.waiting()
-    for view in context.queries.readers:
-        if view not in engine.views:
-            problems += await _view(context, view)
     try:
         async with asyncio.timeout(LOG_WAIT_S):
             await engine.parts.backend.log.end(engine.topics.journal("publishing", 0))
     except (LogError, TimeoutError) as error:
         problems.append(f"the log does not answer: {str(error) or f'nothing came within {LOG_WAIT_S:g} s'}")
     return problems
+
+
+async def until_none(
+    look: Callable[[], Awaitable[list[str]]], wait_s: float | None, stopping: Callable[[], bool]
+) -> list[str]:
+    """The problems, once there is none or the time is over."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + (wait_s or 0.0)
+    while True:
+        problems = await look()
+        if not problems or stopping() or loop.time() >= deadline:
+            return problems
+        await asyncio.sleep(LOOK_S)
 
 
 async def _view(context: Context, view: str) -> list[str]:

@@ -3,16 +3,15 @@
 Such a process listens only where it is told a port, so that several on one machine don't fight for one.
 """
 
-import asyncio
-
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from interlock.api.bodies import wait_of
 from interlock.api.endpoint import Json
-from interlock.api.health import LOG_WAIT_S
-from interlock.log.port import LogError
+from interlock.api.failures import Failure, respond
+from interlock.api.health import missing, until_none
 from interlock.runtime.engine import Engine
 from interlock.sdk.types import Health
 from interlock.sdk.wire import to_wire
@@ -25,15 +24,13 @@ def create_probe(engine: Engine) -> Starlette:
         return _answer(engine, engine.faults())
 
     async def ready(request: Request) -> Response:
-        problems = engine.waiting()
-        try:
-            async with asyncio.timeout(LOG_WAIT_S):
-                await engine.parts.backend.log.end(engine.topics.journal("publishing", 0))
-        except (LogError, TimeoutError) as error:
-            problems.append(f"the log does not answer: {str(error) or f'nothing came within {LOG_WAIT_S:g} s'}")
+        problems = await until_none(lambda: missing(engine), wait_of(request), lambda: False)
         return _answer(engine, problems)
 
-    return Starlette(routes=[Route("/health/live", live), Route("/health/ready", ready)])
+    return Starlette(
+        routes=[Route("/health/live", live), Route("/health/ready", ready)],
+        exception_handlers={Failure: respond, 404: respond, 405: respond},
+    )
 
 
 def _answer(engine: Engine, problems: list[str]) -> Response:

@@ -6,26 +6,17 @@ end:   first SIGTERM or SIGINT ─► requests are answered, no new ones ─► 
 """
 
 import asyncio
-import contextlib
 import logging
 import os
 import signal
-import socket
 import sys
-from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import Final, cast
-
-import uvicorn
-from starlette.applications import Starlette
+from typing import TYPE_CHECKING
 
 from interlock.activities import Activities, AuthoringError
-from interlock.api import create_app, open_queries
-from interlock.api.context import Context
-from interlock.api.probe import create_probe
 from interlock.cli.codes import Code, CommandError, usage
+from interlock.cli.lazily import lazily
 from interlock.cli.logs import set_up_logging
-from interlock.cli.settings import api_host_port
 from interlock.log.port import LogError
 from interlock.projections.files import ViewHeld
 from interlock.runtime import compose
@@ -34,14 +25,13 @@ from interlock.runtime.roles import Role
 from interlock.runtime.settings import Settings
 from interlock.targets import TargetError, collect
 
-log = logging.getLogger("interlock")
+if TYPE_CHECKING:
+    from interlock.cli import http
+else:
+    # A process that answers nobody needn't load what answers.
+    http = lazily("interlock.cli.http")
 
-REQUESTS_END_S: Final = 5
-"""How long requests may take to end when the process does."""
-CONNECTIONS_MAX: Final = 1_000
-"""Requests at once; further ones are answered 503."""
-BACKLOG: Final = 512
-"""Connections that wait to be taken."""
+log = logging.getLogger("interlock")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,15 +70,6 @@ def _new_loop() -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
-class _Server(uvicorn.Server):
-    """uvicorn within a loop whose signals belong to the process as a whole."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Generator[None, None, None]:
-        """Captures none."""
-        yield
-
-
 class _Process:
     def __init__(self, plan: Plan, activities: Activities) -> None:
         self._plan = plan
@@ -101,16 +82,16 @@ class _Process:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._signalled, number)
-        listener = _listen(self._plan.settings) if self._plan.listens else None
+        listener = http.listen(self._plan.settings) if self._plan.listens else None
         engine = self._engine()
         try:
             if not await self._started(engine):
                 return
+            log.info("serving %s on %s", ", ".join(engine.roles), self._shown_log())
             if listener is None:
-                log.info("serving %s on %s", ", ".join(engine.roles), self._shown_log())
                 await self._stop.wait()
             else:
-                await self._serve_http(engine, listener)
+                await http.serve_http(engine, listener, self._stop)
         finally:
             if listener is not None:
                 listener.close()
@@ -161,61 +142,7 @@ class _Process:
             await asyncio.gather(starting, stopped, return_exceptions=True)
         return True
 
-    async def _serve_http(self, engine: Engine, listener: socket.socket) -> None:
-        if "api" in engine.roles:
-            app = create_app(engine, open_queries(engine.settings.data / "views", engine.parts.codec))
-            stop = cast("Context", app.state.context).stop
-        else:
-            app, stop = create_probe(engine), None
-        server = _Server(_config(app))
-        serving = asyncio.create_task(server.serve(sockets=[listener]), name="api")
-        stopped = asyncio.ensure_future(self._stop.wait())
-        host, port = listener.getsockname()[:2]
-        shown = f"[{host}]" if ":" in host else host
-        log.info("%s listens on http://%s:%d", "the API" if stop else "the probe", shown, port)
-        log.info("serving %s on %s", ", ".join(engine.roles), self._shown_log())
-        await asyncio.wait((serving, stopped), return_when=asyncio.FIRST_COMPLETED)
-        stopped.cancel()
-        if stop is not None:
-            stop()
-        server.should_exit = True
-        await serving
-
     def _shown_log(self) -> str:
         """The log's address without what is secret in it."""
         before, at, behind = self._plan.settings.log_url.rpartition("@")
         return f"{before.partition('://')[0]}://…@{behind}" if at else behind
-
-
-def _config(app: Starlette) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        log_config=None,
-        access_log=False,
-        lifespan="on",
-        server_header=False,
-        limit_concurrency=CONNECTIONS_MAX,
-        timeout_graceful_shutdown=REQUESTS_END_S,
-    )
-
-
-def _listen(settings: Settings) -> socket.socket:
-    """The API's socket; taken first, so that a port in use is told before anything starts. Raises `CommandError`."""
-    host, port = api_host_port(settings.api)
-    listener = None
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family, kind, protocol)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(BACKLOG)
-        listener.setblocking(False)
-    except OSError as error:
-        if listener is not None:
-            listener.close()
-        raise CommandError(
-            Code.FAILED,
-            f"expected to listen on {host}:{port}, found: {error.strerror or error}; "
-            "name another with --port or INTERLOCK_API",
-        ) from error
-    return listener

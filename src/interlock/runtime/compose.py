@@ -8,11 +8,10 @@ memory:             this process alone, gone with it
 import random
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from interlock.log.group import MemoryPositions, ReadingGroup
-from interlock.log.kafka import KafkaLog
-from interlock.log.kafka_settings import KafkaSettings
 from interlock.log.memory import FixedAssignment, MemoryLog
 from interlock.log.sqlite import SqliteLog
 from interlock.processors.executions.invoker import Invoker
@@ -23,6 +22,9 @@ from interlock.runtime.engine import Engine, Parts
 from interlock.runtime.roles import Role
 from interlock.runtime.settings import Settings
 from interlock.schemas.codec import AvroCodec
+
+if TYPE_CHECKING:
+    from interlock.log.kafka_settings import KafkaSettings
 
 INGRESS_GROUP = "ingress"
 """The group that shares the stimuli topic; its positions are the only ones that are kept outside a journal."""
@@ -68,8 +70,10 @@ def open_backend(settings: Settings) -> Backend:
     )
 
 
-def kafka_settings(settings: Settings, url: str) -> KafkaSettings:
+def kafka_settings(settings: Settings, url: str) -> "KafkaSettings":
     """What the address says, with what only settings may say (passwords, files)."""
+    from interlock.log.kafka_settings import KafkaSettings
+
     given: dict[str, object] = {"session_s": settings.session_timeout_ms / 1000, "prefix": settings.topics_prefix}
     if settings.kafka_security_protocol != "PLAINTEXT":
         given["security_protocol"] = settings.kafka_security_protocol
@@ -102,6 +106,9 @@ def _sqlite(url: str) -> Backend:
 
 
 def _kafka(settings: Settings, url: str) -> Backend:
+    # Loaded where it is needed: a process on an embedded log starts without a Kafka client.
+    from interlock.log.kafka import KafkaLog
+
     log = KafkaLog(kafka_settings(settings, url))
     return Backend(
         log=log,

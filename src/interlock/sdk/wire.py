@@ -42,9 +42,13 @@ def camel(name: str) -> str:
     return first + "".join(part.capitalize() for part in rest)
 
 
-@cache
-def hints(type_: Any) -> dict[str, Any]:
+def hints(type_: type[Any]) -> dict[str, Any]:
     """The types of a data class's fields."""
+    return _hints(cast("Hashable", type_))
+
+
+@cache
+def _hints(type_: Any) -> dict[str, Any]:
     return get_type_hints(type_)
 
 
@@ -69,7 +73,7 @@ def _read(type_: Any, value: object, where: str) -> object:
 
 def _data_class(type_: type[Any], arguments: tuple[Any, ...], value: object, where: str) -> object:
     found = cast("dict[str, object]", _of(dict, value, where))
-    known: dict[str, Any] = hints(cast("Hashable", type_))
+    known: dict[str, Any] = hints(type_)
     given: dict[str, object] = {}
     for field in dataclasses.fields(type_):
         name = camel(field.name)
