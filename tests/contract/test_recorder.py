@@ -20,13 +20,16 @@ from eventsourcing.persistence import (
     StoredEvent,
     Tracking,
 )
-from eventsourcing.utils import Environment
+from eventsourcing.utils import Environment, register_topic
 
+from interlock.log.faults import LANDS, SEEN, AskOutcome, SendOutcome, never_lands
 from interlock.log.frame import is_event
 from interlock.log.journal import JournalReader
 from interlock.log.kafka import KafkaLog
-from interlock.log.port import Shard, Stored
+from interlock.log.memory import MemoryLog
+from interlock.log.port import Record, Shard, Stored
 from interlock.log.recorder import JournalFactory
+from interlock.log.recorder_host import OpenedLog
 from interlock.runtime.compose import open_backend
 from interlock.runtime.settings import Settings
 from tests.contract.eventsourcing_backends import kafka_env, sqlite_env
@@ -262,6 +265,26 @@ def test_an_index_of_a_log_that_is_gone_is_not_believed(
     assert states(recorder.select_events("a")) == [b"new"]
 
 
+def test_an_index_that_is_ahead_of_a_restored_log_is_built_anew(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    env = Environment("Bench", sqlite_env(tmp_path))
+    factory = JournalFactory(env)
+    factory.application_recorder().insert_events([event("a", 1, b"saved")])
+    factory.close()
+    saved = (tmp_path / "log.sqlite").read_bytes()
+    factory = JournalFactory(env)
+    factory.application_recorder().insert_events([event("a", 2, b"lost")])
+    factory.close()
+    (tmp_path / "log.sqlite").write_bytes(saved)
+    factory = JournalFactory(env)
+    recorder = factory.application_recorder()
+    assert states(recorder.select_events("a")) == [b"saved"]
+    assert recorder.insert_events([event("a", 2, b"again")]) == [2]
+    factory.close()
+    assert "built anew" in caplog.text
+
+
 def delete_topics(env: dict[str, str]) -> None:
     """Deletes the journal of the test's application."""
 
@@ -357,6 +380,42 @@ def test_an_address_that_names_no_log_is_refused(url: str, found: str, tmp_path:
     factory = JournalFactory(Environment("Bench", {"INTERLOCK_LOG": url, "INTERLOCK_DATA": str(tmp_path)}))
     with pytest.raises(InfrastructureFactoryError, match=found):
         factory.application_recorder()
+    factory.close()
+    assert ours() == []
+
+
+class Opener:
+    """Opens a log in memory whose batches are lost as long as that is wanted."""
+
+    def __init__(self) -> None:
+        self.loses = True
+
+    def __call__(self, get: Callable[[str], str | None]) -> OpenedLog:
+        assert get("INTERLOCK_PREFIX") == "lossy"
+        log = MemoryLog(faults=self)
+        return OpenedLog(log=log, admin=log, prefix="lossy", data=None)
+
+    def on_send(self, shard: Shard, batch: Sequence[Record]) -> SendOutcome:
+        return never_lands() if self.loses else LANDS
+
+    def on_ask(self, shard: Shard) -> AskOutcome:
+        return SEEN
+
+
+opener = Opener()
+
+
+def test_what_its_caller_waits_for_no_longer_is_not_recorded_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interlock.log.recorder_host.WRITE_S", 0.3)
+    register_topic("tests:opener", opener)
+    env = {"INTERLOCK_PREFIX": "lossy", "INTERLOCK_LOG_OPENER": "tests:opener"}
+    factory = JournalFactory(Environment("Bench", env))
+    recorder = factory.application_recorder()
+    with pytest.raises(OperationalError, match=r"within 0\.3 s, found no outcome"):
+        recorder.insert_events([event("a", 1, b"given up")])
+    opener.loses = False
+    assert recorder.insert_events([event("b", 1, b"new")]) == [1]
+    assert states(recorder.select_notifications(1, 10)) == [b"new"]
     factory.close()
     assert ours() == []
 

@@ -4,9 +4,17 @@ import asyncio
 import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from uuid import uuid4
 
 import pytest
-from eventsourcing.persistence import IntegrityError, OperationalError, ProgrammingError, StoredEvent, Tracking
+from eventsourcing.persistence import (
+    IntegrityError,
+    InternalError,
+    OperationalError,
+    ProgrammingError,
+    StoredEvent,
+    Tracking,
+)
 
 from interlock.log.faults import (
     FaultRates,
@@ -16,11 +24,12 @@ from interlock.log.faults import (
     acknowledgement_lost,
     lands_late,
     never_lands,
+    refused,
 )
-from interlock.log.frame import Append, is_event
-from interlock.log.journal import JournalReader
+from interlock.log.frame import Append, Entry, is_event
+from interlock.log.journal import Journal, JournalReader, LogChanged
 from interlock.log.memory import MemoryBroker, MemoryLog
-from interlock.log.port import Shard, TopicSpec, Unavailable
+from interlock.log.port import OffsetGone, Shard, TopicSpec, Unavailable
 from interlock.log.recorder_commit import Commit
 from interlock.log.recorder_host import Store
 from interlock.log.recorder_index import Index
@@ -223,6 +232,58 @@ def test_a_commit_that_conflicts_with_one_on_its_way_is_refused_only_once_that_o
         await process.close()
 
     run_virtual(main())
+
+
+def test_a_batch_that_the_log_refuses_is_told_and_hinders_nothing() -> None:
+    async def main() -> None:
+        faults = ScriptedFaults()
+        _, process = await one_process(faults)
+        await process.insert(event("a", 1, b"one"))
+        faults.next_sends(refused())
+        with pytest.raises(OperationalError, match="refused by a fault"):
+            await process.insert(event("a", 2, b"two"))
+        assert list(await process.insert(event("a", 2, b"two"))) == [2]
+        await process.close()
+
+    run_virtual(main())
+
+
+def test_a_log_that_is_made_anew_under_a_recorder_stops_it_loudly() -> None:
+    async def main() -> None:
+        broker, process = await one_process(ScriptedFaults())
+        await process.insert(event("a", 1, b"one"))
+        broker.delete(SHARD.topic)
+        broker.create(TopicSpec(name=SHARD.topic, partitions=1))
+        with pytest.raises(InternalError, match=r"has lost records|found offsets 0 to 0 only"):
+            await process.insert(event("a", 2, b"two"))
+        with pytest.raises((LogChanged, OffsetGone)):
+            await process.store.follower.barrier()
+        await process.close()
+
+    run_virtual(main())
+
+
+def test_a_journal_of_another_program_is_not_read_as_events() -> None:
+    async def main() -> None:
+        broker, process = await one_process(ScriptedFaults())
+        journal = await Journal.open(
+            MemoryLog(broker), SHARD, ids=lambda: uuid4().hex, fold=ignore, note=lambda: b"{}", still_assigned=always
+        )
+        await journal.append(b"{}", [Entry("event", b"a", b"state", (("kind-of", b"other"),))])
+        with pytest.raises(InternalError, match="another program wrote it"):
+            await process.insert(event("a", 1, b"one"))
+        await process.close()
+
+    run_virtual(main())
+
+
+def ignore(_: Append) -> None:
+    """Folds nothing."""
+
+
+async def always() -> bool:
+    """It is assigned."""
+    return True
 
 
 def test_what_was_asked_before_the_end_is_finished_and_what_comes_after_it_is_told() -> None:

@@ -12,6 +12,7 @@ that was folded. So a commit whose sender is in doubt is answered as soon as the
 
 import asyncio
 import logging
+import sqlite3
 from collections.abc import Sequence
 from threading import Condition
 
@@ -48,7 +49,7 @@ class Follower:
         self.recognised = asyncio.Event()
         """Set once it is known that the index belongs to this log."""
         self.awaited: dict[str, Commit] = {}
-        """Own commits that are on their way, or in doubt."""
+        """Own commits that are on their way, or in doubt, by id."""
         self.moved = Waiters()
         self._log = log
         self._shard = shard
@@ -130,7 +131,7 @@ class Follower:
                 await asyncio.sleep(PAUSE_S)
             except LogChanged as error:
                 await self._changed(error)
-            except (LogError, OSError, ValueError) as error:
+            except (LogError, OSError, sqlite3.Error, ValueError) as error:
                 self.fail(error)
             except Exception as error:
                 self.fail(error)

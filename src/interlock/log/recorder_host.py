@@ -58,8 +58,7 @@ class Store:
     async def close(self) -> None:
         """Finishes what was asked, and ends."""
         reason = OperationalError(
-            f"expected {self.shard} to stay open until the events count, found the application closed; "
-            "whether they were recorded can be read when it is opened again"
+            f"expected {self.shard} to stay open until the events count, found the application closed"
         )
         await self.writer.close(reason)
         await self.follower.close(reason)

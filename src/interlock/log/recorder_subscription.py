@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from eventsourcing.persistence import ApplicationRecorder, Notification, Subscription
+from eventsourcing.persistence import ApplicationRecorder, Notification, ProgrammingError, Subscription
 
 from interlock.log.recorder_errors import translated
 from interlock.log.recorder_host import Store
@@ -51,7 +51,14 @@ class JournalSubscription(Subscription[ApplicationRecorder]):
         if last < self._next:
             self._end()
             return
-        found = self._store.index.notifications(self._next, last, self._topics, SELECT_MAX)
+        try:
+            found = self._store.index.notifications(self._next, last, self._topics, SELECT_MAX)
+        except ProgrammingError:
+            # The index is closed a moment after the follower.
+            if not follower.closed:
+                raise
+            self._has_been_stopped = True
+            return
         self._next = found[-1].id + 1 if len(found) == SELECT_MAX else last + 1
         self._found = found[::-1]
 

@@ -16,13 +16,14 @@ tries to open (something void lies before its own append) gives way for a moment
 import asyncio
 import random
 import secrets
+import sqlite3
 from collections import deque
 from collections.abc import Sequence
 
 from eventsourcing.persistence import IntegrityError
 
 from interlock.log.journal import Journal, Lost
-from interlock.log.port import BatchTooLarge, Log, NotNow, Refused, Shard, Unavailable
+from interlock.log.port import BatchTooLarge, Log, LogError, NotNow, Refused, Shard, Unavailable
 from interlock.log.recorder_commit import OPENING, Commit, note_of
 from interlock.log.recorder_errors import closed, translated
 from interlock.log.recorder_follow import Follower
@@ -98,8 +99,11 @@ class Writer:
                 await asyncio.sleep(self._chance.uniform(0, min(PAUSE_MAX_S, PAUSE_MIN_S * 2**attempt)))
             except Refused as error:
                 self._answer_all(error)
-            except Exception as error:
+            except (LogError, OSError, sqlite3.Error, ValueError) as error:
                 # Told to every caller from now on: nothing may go on where the log or the index can't be trusted.
+                self._follower.fail(error)
+                self._answer_all(error)
+            except Exception as error:
                 self._follower.fail(error)
                 self._answer_all(error)
                 raise
@@ -179,6 +183,8 @@ class Writer:
             still_assigned=_always,
         )
         follower.passed(self._journal.position.base + 1)
+        # Behind an opening of ours nothing is in doubt: what isn't answered by now never counts.
+        follower.awaited.clear()
 
     async def _append(self, journal: Journal, group: list[Commit]) -> None:
         self._follower.awaited |= {commit.id: commit for commit in group}
@@ -186,14 +192,13 @@ class Writer:
             append = await journal.append(note_of(group), [entry for commit in group for entry in commit.entries])
         except Refused as error:
             # Nothing was written: no need to look for them in the journal.
-            for commit in group:
-                self._follower.awaited.pop(commit.id, None)
+            self._follower.awaited.clear()
             if isinstance(error, NotNow):
                 self._put_back(group)
-            else:
-                for commit in group:
-                    self._answer(commit, error)
-            raise
+                raise
+            for commit in group:
+                self._answer(commit, error)
+            return
         except Lost:
             self._journal = None
             self._put_back(group)
@@ -215,9 +220,12 @@ class Writer:
             self._answer(commit, error)
 
     def _answer(self, commit: Commit, error: BaseException) -> None:
-        self._follower.awaited.pop(commit.id, None)
+        in_doubt = self._follower.awaited.pop(commit.id, None) is not None
+        told = translated(error)
+        if in_doubt and not isinstance(told, IntegrityError):
+            told = type(told)(f"{told}; the events may have been recorded: read them before trying again")
         if not commit.answer.done():
-            commit.answer.set_exception(translated(error))
+            commit.answer.set_exception(told)
 
 
 def _new_id() -> str:
