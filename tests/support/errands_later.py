@@ -9,4 +9,11 @@ async def sign_off(input: object) -> str:
     return "signed off"
 
 
+@activity
+async def bind(report: object) -> dict[str, object]:
+    """Takes no time."""
+    return {"report": report}
+
+
 reports = Workflow("reports").on(event("report.asked")).then(sign_off)
+reports_v2 = reports.then(bind, inputs={"report": "sign_off"})

@@ -14,8 +14,9 @@ import pytest
 
 from interlock.domain.routing.intake import stimulus_id
 from interlock.domain.sharding import stimulus_identity
-from interlock.sdk import Client, Unreachable
-from interlock.sdk.types import RunDetail, StimulusDetail
+from interlock.sdk import ApiError, Client, Unreachable
+from interlock.sdk.types import ENDED, RunDetail, StimulusDetail
+from interlock.targets import load_target
 from tests.support.outside import Embedded, Kafka, Outside
 from tests.support.ports import free_port
 
@@ -94,8 +95,7 @@ class Installation:
 
     def publish(self, target: str) -> None:
         """Publishes a workflow, and returns once it is active."""
-        code, output = self.run("publish", target, "--json")
-        assert code == 0, output
+        assert self.client.publish(load_target(target)).status == "active"
 
     def topic(self, name: str) -> str:
         """The whole name of a topic."""
@@ -116,6 +116,24 @@ class Installation:
         run = self.client.run(start.execution_id, wait_s=30)
         assert run.run.ended_at_ms is not None, run
         return run
+
+    def becomes(self, execution_id: str, status: str) -> RunDetail:
+        """A run, once it has this status."""
+        found = self.client.run(execution_id, wait_s=30, seen="")
+        while found.run.status != status:
+            assert found.run.status not in ENDED, f"expected the run to be {status}, found {found}"
+            mark, found = found.mark, self.client.run(execution_id, wait_s=30, seen=found.mark)
+            assert found.mark != mark, f"expected the run to be {status} within 30 s, found {found}"
+        return found
+
+    def types(self, stream: str) -> list[str]:
+        """What has happened to an aggregate so far; [] where nothing has."""
+        try:
+            return [each.type for each in self.client.history(stream).items]
+        except ApiError as error:
+            if error.kind != "not-found":
+                raise
+            return []
 
     # ---- within
 

@@ -1,0 +1,194 @@
+"""Runs that somebody ends and runs that nobody can serve, on the real program. On both logs."""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from interlock.domain.sharding import execution_id
+from interlock.sdk import ApiError, Client
+from interlock.sdk.types import Unserved
+from interlock.sdk.wire import from_wire
+from interlock.targets import load_target
+from tests.support.installation import BOTH_LOGS, Installation, id_of, install, stimulus
+
+pytestmark = pytest.mark.acceptance
+
+APP, LATER = "tests.support.errands", "tests.support.errands_later"
+Refused = tuple[int, str, str]
+"""Status, kind and sentence."""
+
+
+@pytest.fixture(scope="module", params=BOTH_LOGS)
+def installation(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """A program with errands, watches and parcels, and without the code of reports."""
+    made = install(request.param, request, tmp_path_factory.mktemp("runs"))
+    try:
+        made.start(APP)
+        for workflow in ("errands", "watches", "parcels"):
+            made.publish(f"{APP}:{workflow}")
+        made.publish(f"{LATER}:reports")
+        yield made
+    finally:
+        made.close()
+
+
+def begin(installation: Installation, name: str, data: object, key: str) -> str:
+    """Starts a run; its id."""
+    installation.client.emit_json(stimulus(name, data, key))
+    [start] = installation.routed(name, key).starts
+    return start.execution_id
+
+
+def refused(installation: Installation, run: str, command: str) -> Refused:
+    """How a request to end a run is refused; every later answer has to be the same."""
+    with pytest.raises(ApiError) as error:
+        installation.client.cancel(run, command_id=command, wait_s=30)
+    assert error.value.details["commandId"] == command
+    return error.value.status, error.value.kind, error.value.message
+
+
+def test_a_run_that_waits_ends_at_once_and_is_resumed_by_nothing(installation: Installation) -> None:
+    """Proves: LOG-06, STM-05 (a wait that was withdrawn meets nothing), BKM-03"""
+    run = begin(installation, "parcel.sent", {"parcel_id": "withdrawn"}, "sent-withdrawn")
+    installation.becomes(run, "waiting")
+    answers = {installation.client.cancel(run, command_id="withdraw", reason="lost").status for _ in range(3)}
+    assert answers == {"cancelled"}
+    installation.client.emit_json(stimulus("parcel.signed", {}, "signed-withdrawn", "withdrawn", ttl="1h"))
+    event = installation.routed("parcel.signed", "signed-withdrawn", "withdrawn")
+    # Where it was matched before the withdrawal came, the run declines it.
+    assert [each.declined for each in event.resumes] in ([], [True], [False])
+    found = installation.client.run(run)
+    assert (found.run.status, found.wait) == ("cancelled", None)
+    assert [(each.command_id, each.reason) for each in found.cancels] == [("withdraw", "lost")]
+    types = installation.types(f"execution:{run}")
+    assert types[-2:] == ["executions.CancelRequested", "executions.ExecutionCancelled"]
+    assert "executions.BookmarkConsumed" not in types
+
+
+def test_a_run_that_works_ends_with_its_activity_and_each_who_asked_is_told_then(
+    installation: Installation, tmp_path: Path
+) -> None:
+    """Proves: LOG-06 ("pending" is a report; the answer comes once the run has ended, to each command)."""
+    gate = tmp_path / "gate"
+    run = begin(installation, "watch.asked", {"gate": str(gate)}, "watch-cancelled")
+    installation.becomes(run, "running")
+    for command in ("first", "second", "first"):
+        assert installation.client.cancel(run, command_id=command, wait_s=0.1).status == "pending"
+    assert installation.becomes(run, "cancelling").run.ended_at_ms is None
+    gate.touch()
+    assert installation.becomes(run, "cancelled").run.ended_at_ms is not None
+    for command in ("first", "second", "first"):
+        assert installation.client.cancel(run, command_id=command, wait_s=30).status == "cancelled"
+    third = refused(installation, run, "third")
+    assert third[:2] == (409, "state")
+    assert refused(installation, run, "third") == third
+    types = installation.types(f"execution:{run}")
+    assert types.count("executions.CancelRequested") == 2
+    assert types[-1] == "executions.ExecutionCancelled"
+
+
+def test_a_run_that_has_ended_is_not_ended_again(installation: Installation) -> None:
+    """Proves: LOG-06 (a refusal is an answer: the same command gets the same)."""
+    run = installation.ended("errand.asked", _emitted(installation, "ended")).run.execution_id
+    first = refused(installation, run, "too-late")
+    assert first[:2] == (409, "state")
+    assert "completed" in first[2]
+    assert [refused(installation, run, "too-late") for _ in range(3)] == [first] * 3
+    assert installation.run("runs", "cancel", run)[0] == 1
+
+
+def test_what_was_refused_stays_refused_when_it_would_be_done_now(installation: Installation, tmp_path: Path) -> None:
+    """Proves: LOG-06. A run is asked to end before it is there, and again, by the same command, once it is; and the
+    process is killed in between."""
+    [start] = installation.routed("watch.asked", _watch(installation, tmp_path / "known", "known")).starts
+    future = execution_id("default", start.binding_id, id_of("watch.asked", "future"))
+    unknown = refused(installation, future, "early")
+    assert unknown[:2] == (404, "not-found")
+
+    gate = tmp_path / "future"
+    assert begin(installation, "watch.asked", {"gate": str(gate)}, "future") == future
+    installation.becomes(future, "running")
+    assert refused(installation, future, "early") == unknown
+    installation.kill()
+    installation.start(APP)
+    assert refused(installation, future, "early") == unknown
+    assert installation.client.run(future).run.status == "running"
+    gate.touch()
+    (tmp_path / "known").touch()
+    assert installation.becomes(future, "completed").run.output == "over"
+    assert refused(installation, future, "early") == unknown
+
+
+def test_of_two_publishes_from_one_revision_one_wins_and_both_are_answered_alike_when_repeated(
+    installation: Installation,
+) -> None:
+    """Proves: LOG-06, PUB-11"""
+    document = load_target(f"{APP}:errands")
+
+    def publish(command: str) -> tuple[str, str, str]:
+        try:
+            with Client(installation.client.base_url) as client:
+                found = client.publish(document, expect_revision=1, command_id=command)
+            return found.status, found.publication_id, str(found.revision)
+        except ApiError as error:
+            return error.kind, error.message, str(error.details)
+
+    with ThreadPoolExecutor(2) as callers:
+        answers = dict(zip(("one", "two"), callers.map(publish, ("one", "two")), strict=True))
+    assert sorted(answer[0] for answer in answers.values()) == ["active", "superseded"]
+    slot = installation.client.slot("errands")
+    assert slot.slot.revision == 2
+    assert {command: publish(command) for command in answers} == answers
+    assert installation.client.slot("errands") == slot
+    ended = [each.status for each in installation.client.publications(definition="errands").items]
+    assert sorted(ended) == ["active", "retired", "superseded"]
+
+
+def test_a_run_that_nobody_can_serve_says_so_and_completes_once_the_code_comes(installation: Installation) -> None:
+    """Proves: LOG-02 (on either log), EXE-01 (it runs on what it was pinned to, though the slot has moved on)."""
+    run = begin(installation, "report.asked", {"n": 1}, "report")
+    found = installation.client.run(run, wait_s=30, seen="")
+    while found.run.unserved is None:
+        found = installation.client.run(run, wait_s=30, seen=found.mark)
+    assert found.run.unserved.activity == "sign_off"
+    assert found.run.status == "running"
+    code, shown = installation.run("runs", "show", run)
+    assert code == 0
+    assert "sign_off" in shown
+    ages = [_unserved(installation, run).age_ms for _ in range(2)]
+    assert 0 <= ages[0] < ages[1]
+    assert [each.execution_id for each in installation.client.runs(unserved=True).items] == [run]
+
+    # Another version takes its slot meanwhile; then somebody starts a process that has the code.
+    installation.publish(f"{LATER}:reports_v2")
+    installation.stop()
+    installation.start(APP, LATER)
+    ended = installation.becomes(run, "completed").run
+    assert (ended.output, ended.unserved) == ("signed off", None)
+    assert installation.client.runs(unserved=True).items == ()
+    later = installation.ended("report.asked", _emitted(installation, "report-2", "report.asked")).run
+    assert (ended.artifact_id != later.artifact_id, later.output) == (True, {"report": "signed off"})
+
+
+# ---- within ----------------------------------------------------------------------------------------------------------
+
+
+def _emitted(installation: Installation, key: str, name: str = "errand.asked") -> str:
+    installation.client.emit_json(stimulus(name, {"n": 1}, key))
+    return key
+
+
+def _watch(installation: Installation, gate: Path, key: str) -> str:
+    installation.client.emit_json(stimulus("watch.asked", {"gate": str(gate)}, key))
+    return key
+
+
+def _unserved(installation: Installation, run: str) -> Unserved:
+    """What a list says of a run that nobody can serve."""
+    code, output = installation.run("runs", "list", "--unserved", "--json")
+    assert code == 0, output
+    [found] = [each for each in json.loads(output)["items"] if each["executionId"] == run]
+    return from_wire(Unserved, found["unserved"])
