@@ -17,7 +17,20 @@ async def test_every_view_says_state_lag_and_positions(service: Service) -> None
     assert all((each["state"], each["heldHere"], each["error"]) == ("live", True, "") for each in views)
     slots = next(each for each in views if each["view"] == "slots")
     assert [shard["topic"] for shard in slots["shards"]] == ["interlock.publishing.journal"]
-    assert slots["lag"] is not None
+    assert {each["lag"] for each in views} <= set(range(100))
+
+
+async def test_a_view_that_has_read_everything_has_no_lag_and_one_whose_log_is_away_an_unknown_one(
+    service: Service,
+) -> None:
+    """Proves: PRJ-08."""
+    await service.get("/v1/slots", position=(await service.publish())["position"])
+    mark = ""
+    while (slots := await service.get("/v1/projections/slots", wait=1, seen=mark))["lag"] != 0:
+        mark = slots["mark"]
+    service.log.away = True
+    away = await service.get("/v1/projections/slots")
+    assert (away["lag"], away["state"], away["shards"][0]["end"]) == (None, "live", None)
 
 
 async def test_a_rebuild_gives_the_same_rows_and_is_reported(service: Service) -> None:

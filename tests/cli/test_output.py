@@ -2,7 +2,7 @@
 
 import pytest
 
-from interlock.cli.output import age, instant, short
+from interlock.cli.output import age, clean, instant, short
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,8 @@ def test_an_instant_is_told_in_utc_with_milliseconds() -> None:
 def test_a_long_value_is_cut_where_it_is_shown_in_one_line() -> None:
     assert short({"a": 1}) == '{"a": 1}'
     assert len(short("x" * 500)) == 100
+
+
+def test_what_would_act_on_a_terminal_is_shown_and_not_done() -> None:
+    assert clean("a\x1b[31mred\x07\n\x9b2J") == r"a\x1b[31mred\x07\n\x9b2J"
+    assert clean("größe – ✓") == "größe – ✓"

@@ -13,6 +13,7 @@ from interlock.api.bodies import RebuildBody, read_object, wait_of
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer, marked
 from interlock.api.failures import not_found
+from interlock.log.frame import read_frame
 from interlock.log.journal import START, Position
 from interlock.log.port import LogError, Shard
 from interlock.projections.reader import WarmingUp
@@ -73,11 +74,11 @@ async def _status(context: Context, view: str) -> ViewStatus:
     shards = context.engine.shards_of(_VIEWS[view])
     ends = await asyncio.gather(*(_end(context, shard) for shard in shards))
     held = context.engine.views.get(view)
-    if held is not None:
-        status = await held.status()
-        lag = status.lag
-    else:
-        lag = _lag(shards, ends, positions)
+    behind = await asyncio.gather(
+        *(_behind(context, shard, positions.get(shard, START), end) for shard, end in zip(shards, ends, strict=True))
+    )
+    known = [each for each in behind if each is not None]
+    lag = sum(known) if len(known) == len(behind) else None
     report = await context.ask(lambda: _files(context, view).latest())
     found = ViewStatus(
         view=view,
@@ -112,15 +113,23 @@ async def _end(context: Context, shard: Shard) -> int | None:
         return None
 
 
-def _lag(shards: list[Shard], ends: list[int | None], positions: dict[Shard, Position]) -> int | None:
-    """Records behind the last append that is in the rows, over all shards; an upper bound, for that append itself
-    counts as long as nobody says how long it is."""
-    lag = 0
-    for shard, end in zip(shards, ends, strict=True):
-        if end is None:
-            return None
-        lag += max(0, end - positions.get(shard, START).base)
-    return lag
+async def _behind(context: Context, shard: Shard, position: Position, end: int | None) -> int | None:
+    """Records behind the last append that is in the rows; void ones count. None where the log can't be asked."""
+    if end is None:
+        return None
+    if position.number == 0:
+        return end
+    # A position tells where its append begins; how long it is stands in its frame.
+    reader = context.engine.parts.backend.log.reader(shard, position.base)
+    try:
+        async with asyncio.timeout(END_WAIT_S):
+            stored = await reader.read(END_WAIT_S)
+    except (LogError, TimeoutError):
+        return None
+    finally:
+        await reader.close()
+    frame = read_frame(stored[0]) if stored else None
+    return None if frame is None else max(0, end - position.base - frame.size)
 
 
 def _shard(shard: Shard, position: Position, end: int | None) -> ShardPosition:

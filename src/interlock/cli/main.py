@@ -47,10 +47,17 @@ def main() -> NoReturn:
 
 
 def _end(error: CommandError) -> NoReturn:
-    print(f"interlock: {error.message}", file=sys.stderr)
+    print(f"interlock: {_printable(error.message)}", file=sys.stderr)
     if "--json" in sys.argv:
         print(json.dumps({"kind": error.kind, "message": error.message, "details": error.details}))
     sys.exit(error.code)
+
+
+def _printable(message: str) -> str:
+    """A message that does nothing to the terminal; it may quote what somebody else wrote. Its lines are ours."""
+    from interlock.cli.output import clean
+
+    return "\n".join(clean(line) for line in message.split("\n"))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,12 @@
 """What commands print: one JSON document, or tables and fields for people."""
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 WIDTH_OF_PIPES = 240
 """Columns where nobody says how wide the output may be; nothing is cut below it."""
@@ -21,7 +24,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], empty:
     from rich.console import Console
     from rich.table import Table
 
-    given = [[str(cell) for cell in row] for row in rows]
+    given = [[clean(str(cell)) for cell in row] for row in rows]
     if not given:
         print(empty)
         return
@@ -33,10 +36,15 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], empty:
 
 def print_fields(fields: Iterable[tuple[str, object]]) -> None:
     """Names and values, one a line; empty values are left out."""
-    shown = [(name, str(value)) for name, value in fields if value not in ("", None, ())]
+    shown = [(name, clean(str(value))) for name, value in fields if value not in ("", None, ())]
     width = max((len(name) for name, _ in shown), default=0)
     for name, value in shown:
         print(f"{name:<{width}}  {value}")
+
+
+def clean(text: str) -> str:
+    """A text that does nothing to the terminal that shows it: control characters as escapes, in one line."""
+    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def instant(at_ms: int | None) -> str:

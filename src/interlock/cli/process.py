@@ -84,8 +84,10 @@ class _Process:
             loop.add_signal_handler(number, self._signalled, number)
         listener = http.listen(self._plan.settings) if self._plan.listens else None
         engine = self._engine()
+        started = False
         try:
-            if not await self._started(engine):
+            started = await self._started(engine)
+            if not started:
                 return
             log.info("serving %s on %s", ", ".join(engine.roles), self._shown_log())
             if listener is None:
@@ -95,9 +97,11 @@ class _Process:
         finally:
             if listener is not None:
                 listener.close()
-            log.info("ending: shards finish their turns and leave")
+            if started:
+                log.info("ending: shards finish their turns and leave")
             await engine.close()
-            log.info("ended in order")
+            if started:
+                log.info("ended in order")
 
     def _signalled(self, number: int) -> None:
         self._signals += 1

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from interlock.cli.output import age, instant, print_fields, print_table, short
+from interlock.cli.output import age, clean, instant, print_fields, print_table, short
 from interlock.sdk.types import (
     DeadLetter,
     HistoryEntry,
@@ -229,7 +229,7 @@ def progress(found: RunDetail) -> str:
     if row.status == "waiting" and found.wait is not None:
         return f"waiting at {found.wait.node_id}, {steps}"
     trouble = _trouble(row)
-    return f"{row.status}, {steps}{f': {trouble}' if trouble else ''}"
+    return clean(f"{row.status}, {steps}{f': {trouble}' if trouble else ''}")
 
 
 def history(page: Page[HistoryEntry]) -> None:

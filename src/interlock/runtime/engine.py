@@ -44,6 +44,10 @@ from interlock.runtime.unserved import UnservedRun, tell_unserved
 
 log = logging.getLogger(__name__)
 
+CLOCK_WAIT_S = 10.0
+"""How long a log may take to tell its time at the start; a new topic of Kafka has a leader within a second or two."""
+CLOCK_RETRY_S = 0.2
+
 
 class Unfit(Exception):
     """This process must not start on this log; the message says what is wrong and what to change."""
@@ -173,12 +177,25 @@ class Engine:
                 for one in faults
             ]
             raise Unfit("\n".join(["this log could lose journals, or shards would move:", *lines]))
-        skew_s = await admin.clock_skew_s()
+        skew_s = await self._clock_skew_s()
         if abs(skew_s) * 1000 > self.settings.max_clock_skew_ms:
             raise Unfit(
                 f"expected this machine's clock within {self.settings.max_clock_skew_ms} ms of the log's, found it "
                 f"{-skew_s * 1000:+.0f} ms off; set the clock (NTP) before this process may own shards"
             )
+
+    async def _clock_skew_s(self) -> float:
+        """The log's clock minus ours. A topic that was made a moment ago may have no leader yet, so it is asked for
+        some time. Raises `Unavailable`."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + CLOCK_WAIT_S
+        while True:
+            try:
+                return await self.parts.backend.admin.clock_skew_s()
+            except Unavailable:
+                if loop.time() >= deadline:
+                    raise
+            await asyncio.sleep(CLOCK_RETRY_S)
 
     async def _start_views(self) -> None:
         directory = self.settings.data / "views"

@@ -385,6 +385,11 @@ def _json_of(answer: httpx.Response, base_url: str) -> object:
 
 
 def _unreachable(base_url: str, error: Exception) -> Unreachable:
+    if isinstance(error, httpx.ReadTimeout):
+        return Unreachable(
+            f"expected an answer of Interlock's API at {base_url} in time, found none; {base_url}/health/ready says "
+            "what it waits for"
+        )
     return Unreachable(
         f"expected Interlock's API at {base_url}, found: {str(error) or type(error).__name__}; start it with "
         "`interlock up`, or say where it is with --api or INTERLOCK_API"
