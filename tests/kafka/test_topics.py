@@ -1,7 +1,8 @@
 """Topics: what `create` makes passes `check`, and `check` finds each way in which a topic could lose or mislead."""
 
 import asyncio
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -9,8 +10,8 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from interlock.log.kafka import KafkaLog
 from interlock.log.kafka_topics import faults_of, in_sync, new_topic, replication
-from interlock.log.kafka_wire import PartitionState, TopicState
-from interlock.log.port import TopicSpec
+from interlock.log.kafka_wire_cluster import PartitionState, TopicState
+from interlock.log.port import TopicFault, TopicSpec, Unavailable
 from tests.kafka.conftest import OpenLog
 from tests.support.kafka import Brokers
 
@@ -37,6 +38,15 @@ async def make(log: KafkaLog, name: str, settings: Mapping[str, str], replicas: 
         await client.close()
 
 
+async def faults_of_known(log: KafkaLog, specs: Sequence[TopicSpec]) -> Sequence[TopicFault]:
+    """The faults, once every broker has heard of topics that were made behind the log's back."""
+    async with asyncio.timeout(30):
+        while True:
+            faults = await log.check(specs)
+            if "topic" not in [fault.setting for fault in faults]:
+                return faults
+
+
 @pytest.mark.kafka
 async def test_what_create_makes_passes_check_and_is_left_alone_afterwards(log: KafkaLog) -> None:
     """Proves: LOG-07."""
@@ -58,7 +68,7 @@ async def test_check_finds_each_wrong_setting_and_says_what_to_do(log: KafkaLog,
     name = f"{log.settings.prefix}.journal"
     right = dict(new_topic(TopicSpec(name=name, partitions=1), 1, log.batch_bytes_max).settings)
     await make(log, name, right | {setting: WRONG[setting]})
-    [fault] = await log.check([TopicSpec(name=name, partitions=1)])
+    [fault] = await faults_of_known(log, [TopicSpec(name=name, partitions=1)])
     assert (fault.topic, fault.setting, fault.found) == (name, setting, WRONG[setting])
     assert setting in fault.remedy
     assert name in fault.remedy
@@ -83,13 +93,35 @@ async def test_on_three_brokers_one_replica_is_a_fault(kafka_cluster: Brokers, o
     right = dict(new_topic(thin, 3, log.batch_bytes_max).settings)
     await make(log, thin.name, right)
     await make(log, weak.name, right | {"min.insync.replicas": "1"}, replicas=3)
-    faults = await log.check([good, thin, weak])
+    faults = await faults_of_known(log, [good, thin, weak])
     assert [(fault.topic, fault.setting) for fault in faults] == [
         (thin.name, "replication"),
         (weak.name, "min.insync.replicas"),
     ]
+
+
+@pytest.mark.kafka
+async def test_topics_that_are_made_while_a_broker_is_down_get_all_their_replicas(
+    kafka_cluster: Brokers, open_log: OpenLog
+) -> None:
+    """A cluster of three with one down is not a cluster of two: it is made and checked for what it will be again.
+
+    Proves: LOG-07.
+    """
+    log = open_log(kafka_cluster.bootstrap, ask_s=20.0)
+    before = TopicSpec(name=f"{log.settings.prefix}.before", partitions=3)
+    await log.create([before])
     assert abs(await log.clock_skew_s()) < 1.0
-    await asyncio.to_thread(kafka_cluster.wait_in_sync)
+    await asyncio.to_thread(kafka_cluster.kill, 2)
+    meanwhile = TopicSpec(name=f"{log.settings.prefix}.meanwhile", partitions=3)
+    async with asyncio.timeout(60):
+        while True:
+            with contextlib.suppress(Unavailable):  # as long as the cluster has not noticed that the broker is down
+                await log.create([meanwhile])
+                break
+    assert await log.check([before, meanwhile]) == []
+    assert {len(each.replicas) for each in (await log.cluster.topic(meanwhile.name)).partitions.values()} == {3}
+    assert abs(await log.clock_skew_s()) < 1.0
 
 
 def test_one_or_two_brokers_hold_one_replica_and_three_or_more_hold_three() -> None:

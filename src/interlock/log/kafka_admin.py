@@ -5,6 +5,7 @@ could move, or times could mislead.
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
@@ -15,9 +16,12 @@ from interlock.log.kafka_cluster import UNKNOWN_TOPIC, CallFailed, Cluster, unav
 from interlock.log.kafka_extent import Extents
 from interlock.log.kafka_send import PRODUCE
 from interlock.log.kafka_topics import CHECKED, clock_topic, faults_of, new_topic
+from interlock.log.kafka_wire_cluster import TopicState
 from interlock.log.port import NoSuchShard, OffsetGone, Record, Refused, Shard, TopicFault, TopicSpec, Unavailable
 
 T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
 
 CLOCK_SAMPLES = 3
 """The quickest of so many answers is used: the shorter the way, the smaller the error of half a round trip."""
@@ -40,16 +44,16 @@ class KafkaAdmin:
 
         Raises `Refused` with the broker's reason (not allowed, a policy forbids it), `Unavailable`.
         """
-        brokers = await self._brokers()
-        wanted = [new_topic(spec, len(brokers), self._settings.batch_bytes_max) for spec in topics]
-        made = await self._make([*wanted, clock_topic(self._settings.prefix, len(brokers))])
-        await self._await_known(made, brokers)
+        size = await self._size()
+        wanted = [new_topic(spec, size, self._settings.batch_bytes_max) for spec in topics]
+        made = await self._make([*wanted, clock_topic(self._settings.prefix, size)])
+        await self._await_known(made)
         asked = {spec.name for spec in topics}
         return [name for name in made if name in asked]
 
     async def check(self, topics: Sequence[TopicSpec]) -> Sequence[TopicFault]:
         """Every fault of the topics; none means that journals are safe here. Raises `Unavailable`, `Refused`."""
-        brokers = await self._brokers()
+        size = await self._size()
         try:
             state = await self._cluster.ask_any(wire.metadata(spec.name for spec in topics))
             call = admin_wire.describe_topics([spec.name for spec in topics], CHECKED)
@@ -63,9 +67,7 @@ class KafkaAdmin:
             if found is not None and found.code == 29:
                 raise Refused(f"expected to be allowed to describe the configs of {spec.name}, found not")
             settings: Mapping[str, str] = found.settings if found is not None and found.code == 0 else {}
-            faults.extend(
-                faults_of(spec, states.get(spec.name), settings, len(brokers), self._settings.batch_bytes_max)
-            )
+            faults.extend(faults_of(spec, states.get(spec.name), settings, size, self._settings.batch_bytes_max))
         return faults
 
     async def topic_id(self, topic: str) -> str:
@@ -82,22 +84,34 @@ class KafkaAdmin:
         """The brokers' clock minus this process's, in seconds: of all brokers the one that is furthest away.
 
         Measured with records in a small topic of its own, whose time the broker sets; exact to half a round trip.
-        Raises `Unavailable`, `Refused` where that topic may not be made or written.
+        Brokers that are away are left out. Raises `Unavailable` where none answers, `Refused` where that topic may
+        not be made or written.
         """
-        topic = clock_topic(self._settings.prefix, len(await self._brokers()))
+        name = clock_topic(self._settings.prefix, 1).name
+        self._cluster.suspect(name)
+        problem = f"no partition of {name} has a leader"
+        skews: list[float] = []
         try:
-            try:
-                partitions = (await self._cluster.topic(topic.name)).partitions
-            except NoSuchShard:
-                await self._make([topic])
-                partitions = (await self._cluster.topic(topic.name)).partitions
-            leaders = {state.leader: Shard(topic.name, number) for number, state in partitions.items()}
-            skews = [await self._skew_s(node, shard) for node, shard in leaders.items() if node >= 0]
+            leaders = {state.leader: number for number, state in (await self._clock()).partitions.items()}
         except CallFailed as error:
             raise unavailable("the brokers' clock", error) from error
+        for node, partition in leaders.items():
+            try:
+                skews.append(await self._skew_s(node, Shard(name, partition)))
+            except (CallFailed, Unavailable) as error:
+                problem = str(error)
         if not skews:
-            raise Unavailable(f"the brokers' clock can't be read now: no partition of {topic.name} has a leader")
+            raise Unavailable(f"the brokers' clock can't be read now: {problem}")
         return max(skews, key=abs)
+
+    async def _clock(self) -> TopicState:
+        """The topic that times are measured with, made where it is missing."""
+        name = clock_topic(self._settings.prefix, 1).name
+        try:
+            return await self._cluster.topic(name)
+        except NoSuchShard:
+            await self._make([clock_topic(self._settings.prefix, await self._size())])
+            return await self._cluster.topic(name)
 
     async def trim(self, shard: Shard, first: int, extents: Extents) -> None:
         """Drops the records before offset `first`. Raises `OffsetGone` where that is behind the end, and as `end`."""
@@ -160,11 +174,18 @@ class KafkaAdmin:
         # The broker that is asked passes changes on to the controller, and answers after `ask_s` at the latest.
         return await self._cluster.ask_any(call, timeout_s=2 * self._settings.ask_s)
 
-    async def _brokers(self) -> Mapping[int, tuple[str, int]]:
+    async def _size(self) -> int:
+        """How many brokers the cluster has, those included that are down: they come back, and topics stay as made."""
         try:
-            return await self._cluster.brokers()
+            living = await self._cluster.brokers()
         except CallFailed as error:
             raise unavailable("the brokers", error) from error
+        try:
+            registered = await self._cluster.ask_any(wire.registered_brokers())
+        except CallFailed as error:
+            logger.info("only brokers that are up can be counted (Kafka 4.0 and later tells all): %s", error)
+            return len(living)
+        return len(living.keys() | registered)
 
     async def _make(self, topics: Sequence[admin_wire.NewTopic]) -> list[str]:
         """Makes what is missing of `topics` and returns the names."""
@@ -198,11 +219,11 @@ class KafkaAdmin:
             raise Unavailable(f"topics can't be made now: {problem}")
         return made
 
-    async def _await_known(self, names: Sequence[str], brokers: Mapping[int, tuple[str, int]]) -> None:
+    async def _await_known(self, names: Sequence[str]) -> None:
         """Waits until every broker that answers knows leaders for the topics, so that the first use meets no gap."""
         loop = asyncio.get_running_loop()
         until = loop.time() + self._settings.ask_s
-        for node in brokers if names else ():
+        for node in await self._cluster.brokers() if names else ():
             while loop.time() < until:
                 try:
                     state = await self._cluster.call(node, wire.metadata(names), timeout_s=self._settings.ask_s)
@@ -215,5 +236,5 @@ class KafkaAdmin:
             self._cluster.suspect(name)
 
 
-def _is_led(topic: wire.TopicState) -> bool:
+def _is_led(topic: TopicState) -> bool:
     return topic.error == 0 and bool(topic.partitions) and all(each.leader >= 0 for each in topic.partitions.values())

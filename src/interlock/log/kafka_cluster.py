@@ -20,6 +20,7 @@ from aiokafka.errors import IncompatibleBrokerVersion, KafkaError
 
 from interlock.log import kafka_wire as wire
 from interlock.log.kafka_settings import KafkaSettings, host_and_port
+from interlock.log.kafka_wire_cluster import TopicState
 from interlock.log.port import LogError, NoSuchShard, Refused, Shard, Unavailable
 
 T = TypeVar("T")
@@ -58,10 +59,9 @@ class Cluster:
         # Addresses given by the user stand in as brokers with negative numbers until real ones are known.
         self._seeds = {-2 - index: host_and_port(each) for index, each in enumerate(settings.bootstrap)}
         self._brokers: Mapping[int, tuple[str, int]] = {}
-        self._controller = -1
         self._connections: dict[tuple[int, str], wire.Connection] = {}
         self._opening: dict[tuple[int, str], asyncio.Task[wire.Connection]] = {}
-        self._topics: dict[str, wire.TopicState] = {}
+        self._topics: dict[str, TopicState] = {}
         self._stale: set[str] = set()
         self._refreshing: asyncio.Task[None] | None = None
         self._refreshed_at = -1e9
@@ -126,13 +126,13 @@ class Cluster:
             raise NotReached(f"{shard} has no leader now (replicas {partition.replicas}, in sync {partition.in_sync})")
         return partition.leader
 
-    async def topic(self, name: str) -> wire.TopicState:
+    async def topic(self, name: str) -> TopicState:
         """What is known of a topic, asked for anew where it is in question. Raises as `leader` does."""
         began = time.monotonic()
         while True:
             known = self._topics.get(name)
             if known is None or name in self._stale or known.error == UNKNOWN_TOPIC:
-                self._topics.setdefault(name, wire.TopicState(name, UNKNOWN_TOPIC, "", {}))
+                self._topics.setdefault(name, TopicState(name, UNKNOWN_TOPIC, "", {}))
                 await self._refresh()
                 known = self._topics[name]
             if known.error == TOPIC_FORBIDDEN:
@@ -161,11 +161,6 @@ class Cluster:
         """The brokers by id, asked for now. Raises `NotReached`."""
         await self._refresh()
         return self._brokers
-
-    async def controller(self) -> int:
-        """The broker that takes changes of topics, as told now. Raises `NotReached`."""
-        await self._refresh()
-        return self._controller
 
     async def ask_any(self, call: wire.Call[T], *, timeout_s: float | None = None) -> T:
         """Asks one broker after the other, each for `timeout_s` (`connect_s` where None), until one answers.
@@ -268,13 +263,12 @@ class Cluster:
         finally:
             self._refreshed_at = time.monotonic()
         self._brokers = state.brokers
-        self._controller = state.controller
         for topic in state.topics:
             self._stale.discard(topic.name)
             self._topics[topic.name] = _newer(self._topics.get(topic.name), topic)
 
 
-def _newer(known: wire.TopicState | None, told: wire.TopicState) -> wire.TopicState:
+def _newer(known: TopicState | None, told: TopicState) -> TopicState:
     """What was told, except for partitions of which a later leader is known already."""
     if known is None or known.id != told.id:
         return told
@@ -284,7 +278,7 @@ def _newer(known: wire.TopicState | None, told: wire.TopicState) -> wire.TopicSt
         else state
         for number, state in told.partitions.items()
     }
-    return wire.TopicState(told.name, told.error, told.id, partitions)
+    return TopicState(told.name, told.error, told.id, partitions)
 
 
 def unavailable(what: str, error: LogError) -> Unavailable:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from interlock.log.kafka_wire import TopicState
+from interlock.log.kafka_wire_cluster import TopicState
 from interlock.log.kafka_wire_group import NewTopic
 from interlock.log.port import TopicFault, TopicSpec
 

@@ -8,27 +8,24 @@ And a consumer shares its fetches between partitions, so that a record of one wa
 aiokafka ships few types; what it returns gets its type here and nowhere else.
 """
 
-import base64
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from itertools import chain
 from operator import itemgetter
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from aiokafka import conn as aiokafka_conn
 from aiokafka.errors import KafkaError, for_code
-from aiokafka.protocol.api import RequestHeader_v2, ResponseHeader_v1
 from aiokafka.protocol.fetch import FetchRequest
 from aiokafka.protocol.offset import OffsetRequest
 from aiokafka.protocol.produce import ProduceRequest
-from aiokafka.protocol.types import Boolean, CompactArray, CompactString, Int16, Int32, Schema, TaggedFields
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
 
 from interlock.log.kafka_settings import KafkaSettings
 from interlock.log.kafka_tolerant import decode_tolerantly
+from interlock.log.kafka_wire_cluster import ClusterState, Metadata, RegisteredBrokers
 from interlock.log.port import LogError, Record, Shard, Stored
 
 T = TypeVar("T")
@@ -92,139 +89,14 @@ def error_name(code: int) -> str:
 # --- what the cluster is ------------------------------------------------------------------------------------------
 
 
-class PartitionState(NamedTuple):
-    """Who leads a partition; `leader` is -1 where nobody does."""
-
-    leader: int
-    epoch: int
-    replicas: tuple[int, ...]
-    in_sync: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TopicState:
-    """A topic as a broker knows it; `error` is 0 or Kafka's code, `id` Kafka's text form of the topic's uuid."""
-
-    name: str
-    error: int
-    id: str
-    partitions: Mapping[int, PartitionState]
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterState:
-    """The brokers by id with host and port, the controller's id, and the topics that were asked for."""
-
-    brokers: Mapping[int, tuple[str, int]]
-    controller: int
-    topics: Sequence[TopicState]
-
-
-class _Uuid:
-    """16 raw bytes, which aiokafka has no type for."""
-
-    @classmethod
-    def encode(cls, value: bytes) -> bytes:
-        return value
-
-    @classmethod
-    def decode(cls, data: BytesIO) -> bytes:
-        return data.read(16)
-
-
-_NO_UUID = bytes(16)
-_NO_TAGS: dict[int, bytes] = {}
-_TAGS = ("tags", TaggedFields)
-_TEXT = CompactString("utf-8")
-_UUID = cast("Any", _Uuid)
-
-
-class _MetadataRequest:
-    """Version 12: aiokafka stops at 5, and topic ids came with 10 (KIP-516).
-
-    Has what a connection of aiokafka asks of a request, and is its own response type.
-    """
-
-    API_KEY = 3
-    API_VERSION = 12
-    REQUEST = Schema(
-        ("topics", CompactArray(("topic_id", _UUID), ("name", _TEXT), _TAGS)),
-        ("allow_auto_topic_creation", Boolean),
-        ("include_topic_authorized_operations", Boolean),
-        _TAGS,
-    )
-    PARTITION = CompactArray(
-        ("error_code", Int16),
-        ("partition", Int32),
-        ("leader", Int32),
-        ("leader_epoch", Int32),
-        ("replicas", CompactArray(Int32)),
-        ("in_sync", CompactArray(Int32)),
-        ("offline", CompactArray(Int32)),
-        _TAGS,
-    )
-    RESPONSE = Schema(
-        ("throttle_time_ms", Int32),
-        ("brokers", CompactArray(("node_id", Int32), ("host", _TEXT), ("port", Int32), ("rack", _TEXT), _TAGS)),
-        ("cluster_id", _TEXT),
-        ("controller_id", Int32),
-        (
-            "topics",
-            CompactArray(
-                ("error_code", Int16),
-                ("name", _TEXT),
-                ("topic_id", _UUID),
-                ("is_internal", Boolean),
-                ("partitions", PARTITION),
-                ("authorized_operations", Int32),
-                _TAGS,
-            ),
-        ),
-        _TAGS,
-    )
-
-    def __init__(self, topics: Iterable[str]) -> None:
-        self.RESPONSE_TYPE = self
-        self._topics = sorted(topics)
-
-    def prepare(self, versions: Mapping[int, tuple[int, int]]) -> "_MetadataRequest":
-        least, most = versions.get(self.API_KEY, (0, 0))
-        if not least <= self.API_VERSION <= most:
-            raise NotImplementedError(f"expected brokers of Kafka 3.0 or later, found metadata requests up to {most}")
-        return self
-
-    def build_request_header(self, correlation_id: int, client_id: str) -> object:
-        return RequestHeader_v2(cast("Any", self), correlation_id, client_id)
-
-    def encode(self) -> bytes:
-        topics = [(_NO_UUID, topic, _NO_TAGS) for topic in self._topics]
-        # A question must not make a topic: one that is made by asking has none of the settings that journals need.
-        encoded: bytes = self.REQUEST.encode([topics, False, False, _NO_TAGS])
-        return encoded
-
-    def parse_response_header(self, buffer: BytesIO) -> object:
-        return ResponseHeader_v1.decode(buffer)
-
-    def decode(self, buffer: BytesIO) -> ClusterState:
-        _throttle, brokers, _cluster, controller, topics, _tags = cast("Any", self.RESPONSE.decode(buffer))
-        states = [
-            _topic_state(error, name, uuid, partitions)
-            for error, name, uuid, _internal, partitions, _operations, _topic_tags in topics
-        ]
-        return ClusterState({node: (host, port) for node, host, port, *_ in brokers}, controller, states)
-
-
-def _topic_state(error: int, name: str, uuid: bytes, partitions: Iterable[Any]) -> TopicState:
-    states = {
-        number: PartitionState(leader, epoch, tuple(replicas), tuple(in_sync))
-        for _error, number, leader, epoch, replicas, in_sync, _offline, _tags in partitions
-    }
-    return TopicState(name, error, base64.urlsafe_b64encode(uuid).decode().rstrip("="), states)
-
-
 def metadata(topics: Iterable[str]) -> Call[ClusterState]:
     """Asks for the brokers and the topics named (none is made by asking)."""
-    return Call("metadata", _MetadataRequest(topics), lambda state: state)
+    return Call("metadata", Metadata(topics), lambda state: state)
+
+
+def registered_brokers() -> Call[frozenset[int]]:
+    """Asks for the ids of all brokers, those included that are down (Kafka 4.0 and later)."""
+    return Call("describe cluster", RegisteredBrokers(), lambda brokers: brokers)
 
 
 # --- writing ------------------------------------------------------------------------------------------------------
