@@ -17,6 +17,7 @@ from interlock.domain.decider import NOTHING, Decided, Decision, Intent
 from interlock.domain.messages import Origin, RejectStimulus, Reply
 from interlock.domain.progress import Progress
 from interlock.domain.refusal import Refusal
+from interlock.domain.reply import refused
 from interlock.domain.sharding import digest
 from interlock.log.frame import Append, is_event
 from interlock.log.journal import Journal
@@ -25,7 +26,6 @@ from interlock.processors.courier import Couriers
 from interlock.processors.mail import Cause, Received, receive
 from interlock.processors.mailbox import Item, Local, Mailbox
 from interlock.processors.ports import Bounds, Clock, Codec, Ids, Topics
-from interlock.processors.reply import refused
 from interlock.processors.unit import Book, Full, Outgoing, Unit
 
 log = logging.getLogger(__name__)

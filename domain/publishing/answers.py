@@ -3,11 +3,10 @@
 "Pending" is no answer but a report: as long as there is none, `answer` gives None.
 """
 
-import json
-
 from interlock.domain.messages import Reply
 from interlock.domain.publishing.publication.state import Publication
 from interlock.domain.refusal import Refusal
+from interlock.domain.reply import body, refused
 
 
 def answer(publication: Publication) -> Reply | None:
@@ -17,15 +16,9 @@ def answer(publication: Publication) -> Reply | None:
     if publication.status == "superseded":
         return refused(publication.command_id, _superseded(publication))
     if publication.status == "failed":
-        body = _body({"kind": _failed_kind(publication), "message": publication.reason, "details": _ids(publication)})
-        return Reply(command_id=publication.command_id, status="failed", body=body)
+        told = body({"kind": _failed_kind(publication), "message": publication.reason, "details": _ids(publication)})
+        return Reply(command_id=publication.command_id, status="failed", body=told)
     return None
-
-
-def refused(command_id: str, refusal: Refusal) -> Reply:
-    """The answer to a command that was turned down."""
-    body = _body({"kind": refusal.kind, "message": refusal.sentence, "details": dict(refusal.details)})
-    return Reply(command_id=command_id, status="refused", body=body)
 
 
 def _active(publication: Publication) -> str:
@@ -38,7 +31,7 @@ def _active(publication: Publication) -> str:
     }
     if publication.replaced_unserved:
         result["replacedBy"] = publication.replaced_by
-    return _body(result)
+    return body(result)
 
 
 def _superseded(publication: Publication) -> Refusal:
@@ -75,7 +68,3 @@ def _ids(publication: Publication) -> dict[str, str]:
         "version": publication.definition_version,
     }
     return {name: value for name, value in ids.items() if value}
-
-
-def _body(result: dict[str, object]) -> str:
-    return json.dumps(result, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

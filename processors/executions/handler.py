@@ -19,6 +19,7 @@ from interlock.domain.executions.shard import ExecutionsShard
 from interlock.domain.messages import CancelExecution, Origin, RejectStimulus, ResumeExecution, StartExecution
 from interlock.domain.publishing.authority import Authority
 from interlock.domain.refusal import Refusal
+from interlock.domain.routing.dead_letter.letter import excerpt
 from interlock.domain.sharding import digest
 from interlock.processors.executions.coalescing import Coalescing
 from interlock.processors.executions.invoker import Activities, Invoker
@@ -319,7 +320,7 @@ def _dead_letter(message: StartExecution, reason: str, detail: str, now_ms: int)
         shell=message.shell,
         reason="too-large" if reason == "too-large" else "invalid",
         detail=detail,
-        excerpt=message.data[:1024],
+        excerpt=excerpt(message.data),
         size=len(message.data),
         rejected_at_ms=now_ms,
         origin=Origin(channel="kafka"),

@@ -2,14 +2,19 @@
 same idempotency key; what the engine records of it is exactly once."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import Protocol
 
 from interlock.domain.executions.execution.commands import ActivityFinished, ActivityRaised
 from interlock.domain.executions.execution.decide import Invocation
 
+log = logging.getLogger(__name__)
+
 ERROR_CHARS_MAX = 2_000
 """How much of an error's message is kept."""
+CLOSE_S = 2.0
+"""How long activities may take to end when they are called off: until then nobody else gets the shard."""
 
 
 class Invoker(Protocol):
@@ -52,12 +57,16 @@ class Activities:
             task.cancel()
 
     async def close(self) -> None:
-        """Ends all, and reports nothing."""
+        """Ends all, and reports nothing. One that won't end is left to itself: what it gives belongs to nobody."""
         tasks = list(self._tasks.values())
         self._tasks.clear()
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if not tasks:
+            return
+        _, left = await asyncio.wait(tasks, timeout=CLOSE_S)
+        if left:
+            log.warning("%d activities go on although they were called off; what they give is dropped", len(left))
 
     async def _call(self, invocation: Invocation) -> None:
         result: str | ActivityRaised

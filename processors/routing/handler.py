@@ -9,6 +9,7 @@ from interlock.domain.messages import (
     RouteStimulus,
     WithdrawWait,
 )
+from interlock.domain.routing.dead_letter.letter import excerpt
 from interlock.domain.routing.decide import decide, due, next_due_ms
 from interlock.domain.routing.lookup import BindingLookup
 from interlock.domain.routing.shard import RoutingShard
@@ -77,7 +78,7 @@ class RoutingHandler:
             shell=message.shell,
             reason="too-large",
             detail=f"expected a stimulus that fits into an append with all that it starts, found: {why}",
-            excerpt=message.data[:1024],
+            excerpt=excerpt(message.data),
             size=len(message.data),
             rejected_at_ms=unit.now_ms,
             origin=message.origin,

@@ -50,7 +50,7 @@ COMPLETED = ExecutionCompleted(output="1", at_ms=2)
 
 
 def done(command_id: str = "cancel-1") -> Intent:
-    body = json.dumps({"executionId": RUN, "status": "cancelled"})
+    body = json.dumps({"executionId": RUN, "status": "cancelled"}, separators=(",", ":"))
     return Intent("replies", command_id, Reply(command_id=command_id, status="done", body=body))
 
 
@@ -141,7 +141,9 @@ def test_a_cancel_of_a_run_that_has_ended_is_refused(
     """Proves: I1"""
     message = f"Expected run 'run-1' to be under way, found it {status}; a run that has ended stays as it is."
     body = {"kind": "state", "message": message, "details": {"executionId": RUN, "status": status}}
-    refused = Reply(command_id="cancel-9", status="refused", body=json.dumps(body))
+    refused = Reply(
+        command_id="cancel-9", status="refused", body=json.dumps(body, sort_keys=True, separators=(",", ":"))
+    )
     given(workflow(activity("a")), started(), end).when(cancel("cancel-9")).then_only(
         Intent("replies", "cancel-9", refused)
     )
@@ -150,7 +152,9 @@ def test_a_cancel_of_a_run_that_has_ended_is_refused(
 def test_a_cancel_of_an_unknown_run_is_refused() -> None:
     message = "Expected a run 'run-1', found none; `interlock runs list` shows those that there are."
     body = {"kind": "not-found", "message": message, "details": {"executionId": RUN}}
-    refused = Reply(command_id="cancel-1", status="refused", body=json.dumps(body))
+    refused = Reply(
+        command_id="cancel-1", status="refused", body=json.dumps(body, sort_keys=True, separators=(",", ":"))
+    )
     given(workflow()).when(cancel()).then_only(Intent("replies", "cancel-1", refused))
 
 
