@@ -134,9 +134,9 @@ async def serving(
 
 
 @asynccontextmanager
-async def ready(data: Path) -> AsyncGenerator[Service, None]:
+async def ready(data: Path, log: MemoryLog | None = None) -> AsyncGenerator[Service, None]:
     """A service that serves."""
-    async with serving(data) as service:
+    async with serving(data, log=log) as service:
         await service.get("/health/ready", wait=WAIT_S)
         yield service
 

@@ -1,10 +1,12 @@
 """How views are, and rebuilding them, in one process and between processes."""
 
 import asyncio
+import shutil
 from pathlib import Path
 
 import pytest
 
+from interlock.log.memory import MemoryBroker, MemoryLog
 from interlock.runtime.rebuilds import RebuildFiles, RebuildReport
 from tests.api.service import WAIT_S, Service, document, ready, serving
 
@@ -76,6 +78,22 @@ async def test_a_rebuild_whose_end_was_reported_before_a_crash_is_not_done_again
             mark = (await service.get("/v1/projections/slots", wait=0.1, seen=mark))["mark"]
         rebuild = (await service.get("/v1/projections/slots"))["rebuild"]
         assert (rebuild["state"], rebuild["message"]) == ("failed", "once")
+
+
+async def test_a_rebuild_that_was_cut_short_goes_on_in_the_next_process(tmp_path: Path) -> None:
+    """Proves: PRJ-06."""
+    views, broker = tmp_path / "views", MemoryBroker()
+    async with ready(tmp_path, MemoryLog(broker)) as service:
+        await service.publish()
+    # What a crash in the middle leaves: a second copy beside the one that serves, and the request.
+    serving_copy = (views / "slots.sqlite").resolve()
+    generation = int(serving_copy.name.split(".")[1])
+    shutil.copy(serving_copy, views / f"slots.{generation + 1}.sqlite")
+    asked = RebuildFiles(views, "slots").ask(RebuildReport(rebuild_id="r-1", requested_at_ms=1, compare=False))
+    async with serving(tmp_path, log=MemoryLog(broker)) as service:
+        rebuild = (await service.get("/v1/projections/slots", wait=WAIT_S))["rebuild"]
+        assert (rebuild["rebuildId"], rebuild["message"], rebuild["state"]) == (asked.rebuild_id, "", "done")
+        assert (views / "slots.sqlite").resolve().name > serving_copy.name
 
 
 async def test_a_process_of_the_api_alone_answers_from_views_that_another_one_keeps(tmp_path: Path) -> None:

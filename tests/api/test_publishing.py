@@ -1,5 +1,6 @@
 """Preflight, publish, slots and publications by HTTP."""
 
+import asyncio
 from typing import Any
 from urllib.parse import quote
 
@@ -48,6 +49,16 @@ async def test_a_publish_that_nobody_waits_for_is_pending_and_says_what_is_missi
     detail = await service.get(f"/v1/publications/{pending['publicationId']}", wait=WAIT_S)
     assert (detail["pending"], detail["missing"], detail["publication"]["status"]) == (False, [], "active")
     assert (await service.post("/v1/publish", {**body, "wait": WAIT_S}))["status"] == "active"
+
+
+async def test_a_caller_who_waits_hears_the_answer_although_another_one_has_given_up(service: Service) -> None:
+    """Proves: LOG-06."""
+    body = {"document": document(), "commandId": "c-1"}
+    patient, hasty = await asyncio.gather(
+        service.post("/v1/publish", {**body, "wait": WAIT_S}), service.post("/v1/publish", {**body, "wait": 0}, 202)
+    )
+    assert (patient["status"], hasty["status"]) == ("active", "pending")
+    assert patient["publicationId"] == hasty["publicationId"]
 
 
 async def test_an_observed_revision_that_is_gone_loses(service: Service) -> None:

@@ -1,0 +1,71 @@
+"""What the API answers, as data: the server writes exactly the types that a client reads.
+
+On the wire field names are in camel case and instants are milliseconds since 1970. Payloads (`data`, `output`) are the
+JSON values themselves. A client passes over fields that it doesn't know, so that newer servers can be asked too.
+"""
+
+from interlock.sdk.types.common import Health, Json, Page, Problem
+from interlock.sdk.types.publishing import (
+    Claim,
+    Conflict,
+    Preflight,
+    Projection,
+    Publication,
+    PublicationDetail,
+    Published,
+    Slot,
+    SlotDetail,
+)
+from interlock.sdk.types.runs import (
+    ENDED,
+    Cancel,
+    Cancelled,
+    Counts,
+    Fault,
+    Run,
+    RunDetail,
+    RunStatus,
+    Step,
+    Unserved,
+    Wait,
+)
+from interlock.sdk.types.stimuli import DeadLetter, Emitted, Origin, Resume, Start, Stimulus, StimulusDetail
+from interlock.sdk.types.views import HistoryEntry, Rebuild, ShardPosition, ViewStatus
+
+__all__ = [
+    "ENDED",
+    "Cancel",
+    "Cancelled",
+    "Claim",
+    "Conflict",
+    "Counts",
+    "DeadLetter",
+    "Emitted",
+    "Fault",
+    "Health",
+    "HistoryEntry",
+    "Json",
+    "Origin",
+    "Page",
+    "Preflight",
+    "Problem",
+    "Projection",
+    "Publication",
+    "PublicationDetail",
+    "Published",
+    "Rebuild",
+    "Resume",
+    "Run",
+    "RunDetail",
+    "RunStatus",
+    "ShardPosition",
+    "Slot",
+    "SlotDetail",
+    "Start",
+    "Step",
+    "Stimulus",
+    "StimulusDetail",
+    "Unserved",
+    "ViewStatus",
+    "Wait",
+]

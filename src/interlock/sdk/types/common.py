@@ -1,0 +1,39 @@
+"""What answers of every kind share."""
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+Json = dict[str, object] | list[object] | str | int | float | bool | None
+"""A JSON value."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page(Generic[T]):
+    """A part of a list, the newest first."""
+
+    items: tuple[T, ...]
+    next: str | None
+    """Given as `after`, the list goes on behind this part; None at its end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """Whether a process is well."""
+
+    ok: bool
+    problems: tuple[str, ...]
+    """live: what stands still until somebody acts · ready: what has to come before it serves."""
+    roles: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Why a request was not done."""
+
+    kind: str
+    """invalid · not-found · conflict · superseded · state · too-large · unserved · warming-up · unavailable · failed.
+    """
+    message: str
+    details: dict[str, str]

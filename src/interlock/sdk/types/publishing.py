@@ -1,0 +1,157 @@
+"""Answers about publishing: what a publish would do, how it stands, slots and publications."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What a trigger asks for."""
+
+    claim: str
+    cardinality: str
+    """exclusive: nobody else in the shell may have it · fan-out: several may."""
+    node_id: str
+    """The trigger's node."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """A claim that can't be had, and who has it."""
+
+    claim: str
+    definition_id: str
+    slot_id: str
+    slot_name: str
+    publication_id: str
+    cardinality: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preflight:
+    """What a publish would do now."""
+
+    action: Literal["fill", "replace", "lose", "conflict"]
+    """fill: the slot is empty and would select it · replace: it would take another one's place · lose: the slot has
+    moved past the expected revision · conflict: somebody else has an exclusive claim that it needs."""
+    definition_id: str
+    slot_id: str
+    slot_name: str
+    policy_source: str
+    artifact_id: str
+    version: str
+    expected_revision: int
+    found_revision: int
+    replaces: str
+    """The publication that would be retired; "" if none."""
+    added: tuple[Claim, ...]
+    removed: tuple[Claim, ...]
+    retained: tuple[Claim, ...]
+    conflicts: tuple[Conflict, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """How a publish stands."""
+
+    status: Literal["active", "pending"]
+    """active: every routing shard decides by it · pending: that is still to come."""
+    command_id: str
+    """The same again asks for the same publication, and gets the same answer."""
+    publication_id: str
+    definition_id: str = ""
+    slot_id: str = ""
+    slot: str = ""
+    artifact_id: str = ""
+    version: str = ""
+    revision: int = 0
+    """The slot's revision that selected it; 0 while pending."""
+    position: int = 0
+    """The append of the publishing journal that activated it, for `position`; 0 while pending."""
+    replaced_by: str = ""
+    """The publication that took its place before every shard had reached it; "" if none did."""
+    missing: tuple[str, ...] = ()
+    """What it still waits for, in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """Where one publication of a definition has authority."""
+
+    slot_id: str
+    shell: str
+    definition_id: str
+    name: str
+    revision: int
+    """One more with each activation, from 1."""
+    publication_id: str
+    """The publication that has authority."""
+    activated_at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """One decision to let an executable start work. What has not happened is 0, "" or None."""
+
+    publication_id: str
+    command_id: str
+    shell: str
+    definition_id: str
+    slot_id: str
+    slot_name: str
+    policy_source: str
+    expected_revision: int
+    requested_by: str
+    requested_at_ms: int
+    status: str
+    definition_version: str
+    artifact_id: str
+    deadline_ms: int | None
+    """When it fails if a projection has not answered."""
+    staged_at_ms: int | None
+    revision: int
+    """The slot's revision that selected it."""
+    position: int
+    """The append of the publishing journal that activated it."""
+    activated_at_ms: int | None
+    served_at_ms: int | None
+    """When "active" was answered."""
+    ended_at_ms: int | None
+    replaced_by: str
+    reason: str
+    """Why it failed."""
+    found_revision: int
+    """The revision to which it lost, if it is superseded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Projection:
+    """A view whose rows a publication needs before it is activated."""
+
+    kind: str
+    prepared_at_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicationDetail:
+    """A publication with what it still waits for."""
+
+    publication: Publication
+    pending: bool
+    projections: tuple[Projection, ...]
+    missing_projections: tuple[str, ...]
+    reached_shards: tuple[int, ...]
+    """The routing shards that decide by it."""
+    missing_shards: tuple[int, ...]
+    missing: tuple[str, ...]
+    """The same in words."""
+    mark: str = ""
+    """Given as `seen` with `wait`, the next answer comes once something is different."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotDetail:
+    """A slot with its authority."""
+
+    slot: Slot
+    authority: PublicationDetail
