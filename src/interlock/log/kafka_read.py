@@ -111,6 +111,7 @@ class KafkaReader:
         wait_s = max(0.0, min(wait_s, self._cluster.settings.fetch_wait_s))
         if self._fetching is None:
             self._fetching = asyncio.create_task(self._fetch(wait_s))
+            self._fetching.add_done_callback(_look)
         done, _ = await asyncio.wait({self._fetching}, timeout=wait_s + PATIENCE_S + self._cluster.settings.connect_s)
         if not done:
             return f"broker {self._node} has not answered yet"
@@ -152,3 +153,9 @@ class KafkaReader:
                 raise OffsetGone(self._shard, self._offset, extent)
             self._cluster.suspect(self._shard.topic)
             await asyncio.sleep(RETRY_MAX_S)
+
+
+def _look(done: asyncio.Task[wire.Fetched]) -> None:
+    """A reader that is dropped without a close leaves a fetch that nobody awaits; its failure is nobody's concern."""
+    if not done.cancelled():
+        done.exception()
