@@ -12,7 +12,7 @@ from interlock.sdk import ApiError, Client
 from interlock.sdk.types import Unserved
 from interlock.sdk.wire import from_wire
 from interlock.targets import load_target
-from tests.support.installation import BOTH_LOGS, Installation, id_of, install, stimulus
+from tests.support.installation import BOTH_LOGS, Installation, id_of, install, stimulus, until
 
 pytestmark = pytest.mark.acceptance
 
@@ -27,7 +27,7 @@ def installation(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
     made = install(request.param, request, tmp_path_factory.mktemp("runs"))
     try:
         made.start(APP)
-        for workflow in ("errands", "watches", "parcels"):
+        for workflow in ("errands", "watches", "stares", "parcels"):
             made.publish(f"{APP}:{workflow}")
         made.publish(f"{LATER}:reports")
         yield made
@@ -122,6 +122,22 @@ def test_what_was_refused_stays_refused_when_it_would_be_done_now(installation: 
     assert refused(installation, future, "early") == unknown
 
 
+def test_an_activity_that_does_not_end_keeps_no_process_and_is_called_again(
+    installation: Installation, tmp_path: Path
+) -> None:
+    """Proves: CHK-02 (what is owed after an end in order is called by whoever comes next)."""
+    gate = tmp_path / "stubborn"
+    names = ("watch.asked", "stare.asked")
+    runs = [begin(installation, name, {"gate": str(gate)}, "stubborn") for name in names]
+    for run in runs:
+        installation.becomes(run, "running")
+    installation.stop()
+    gate.touch()
+    installation.start(APP)
+    for run in runs:
+        assert installation.becomes(run, "completed").run.output == "over"
+
+
 def test_of_two_publishes_from_one_revision_one_wins_and_both_are_answered_alike_when_repeated(
     installation: Installation,
 ) -> None:
@@ -139,12 +155,15 @@ def test_of_two_publishes_from_one_revision_one_wins_and_both_are_answered_alike
     with ThreadPoolExecutor(2) as callers:
         answers = dict(zip(("one", "two"), callers.map(publish, ("one", "two")), strict=True))
     assert sorted(answer[0] for answer in answers.values()) == ["active", "superseded"]
-    slot = installation.client.slot("errands")
-    assert slot.slot.revision == 2
     assert {command: publish(command) for command in answers} == answers
-    assert installation.client.slot("errands") == slot
-    ended = [each.status for each in installation.client.publications(definition="errands").items]
-    assert sorted(ended) == ["active", "retired", "superseded"]
+
+    def statuses() -> list[str]:
+        return sorted(each.status for each in installation.client.publications(definition="errands").items)
+
+    # The loser has changed nothing else: what was there before the winner is what the winner has replaced.
+    until(lambda: statuses() == ["active", "retired", "superseded"], "the publications of errands")
+    slot = installation.client.slot("errands").slot
+    assert (slot.revision, [slot.publication_id]) == (2, [one[1] for one in answers.values() if one[0] == "active"])
 
 
 def test_a_run_that_nobody_can_serve_says_so_and_completes_once_the_code_comes(installation: Installation) -> None:

@@ -55,6 +55,14 @@ async def watch(watch: Watch) -> str:
     return "over"
 
 
+@activity
+def stare(watch: Watch) -> str:
+    """The same as a plain function: a thread, which nobody can call off."""
+    while not os.path.exists(watch.gate):
+        time.sleep(0.01)
+    return "over"
+
+
 errands = Workflow("errands").on(event("errand.asked")).then(answer)
 parcels = (
     Workflow("parcels", input=Parcel)
@@ -64,3 +72,4 @@ parcels = (
     .then(hand_over)
 )
 watches = Workflow("watches", input=Watch).on(event("watch.asked")).then(watch)
+stares = Workflow("stares", input=Watch).on(event("stare.asked")).then(stare)

@@ -10,8 +10,9 @@ import logging
 import os
 import signal
 import sys
+import threading
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from interlock.activities import Activities, AuthoringError
 from interlock.cli.codes import Code, CommandError, usage
@@ -33,6 +34,9 @@ else:
 
 log = logging.getLogger("interlock")
 
+LEAVE_S: Final = 3.0
+"""How long code that is not the engine's may keep a process that has ended in order."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -52,6 +56,15 @@ def run(plan: Plan) -> None:
     activities = load_apps(plan.settings.app)
     with asyncio.Runner(loop_factory=_new_loop) as runner:
         runner.run(_Process(plan, activities).run())
+        _leave_within(LEAVE_S)
+
+
+def _leave_within(seconds: float) -> None:
+    """Ends the process then, if it hasn't ended by itself. All that counts has ended by now; but an activity that
+    doesn't let itself be called off, or that is a plain function and so in a thread, goes on as long as it likes."""
+    ending = threading.Timer(seconds, os._exit, (Code.DONE,))
+    ending.daemon = True
+    ending.start()
 
 
 def load_apps(apps: tuple[str, ...]) -> Activities:
