@@ -23,12 +23,13 @@ class Counter:
         self._log = log
         self._shards = [Shard(spec.name, number) for spec in topics for number in range(spec.partitions)]
         self._from: dict[Shard, int] = {}
-        self._rows = 0
+        self._rows = self._flushes = 0
 
     async def mark(self) -> None:
         """Begins to count anew."""
         self._from = {shard: (await self._log.end(shard)).end for shard in self._shards}
         self._rows = self._batch_rows()
+        self._flushes = flushes_of(self._log)
 
     async def counts(self) -> Counts:
         """What was written since `mark`."""
@@ -40,10 +41,16 @@ class Counter:
                 size += content_bytes(stored)
             if isinstance(self._log, KafkaLog):
                 batches += await _kafka_batches(self._log, shard, start, end)
-        return Counts(records, size, batches or self._batch_rows() - self._rows, 0)
+        flushes = flushes_of(self._log) - self._flushes
+        return Counts(records, size, batches or self._batch_rows() - self._rows, flushes)
 
     def _batch_rows(self) -> int:
         return batch_rows(self._log.path) if isinstance(self._log, SqliteLog) else 0
+
+
+def flushes_of(log: Log) -> int:
+    """How many appending transactions this process has flushed; 0 where a log is not flushed by its writers."""
+    return log.flushes if isinstance(log, SqliteLog) else 0
 
 
 async def read(log: Log, shard: Shard, start: int, end: int) -> list[Stored]:

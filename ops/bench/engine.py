@@ -27,7 +27,7 @@ from interlock.runtime.backend import Backend
 from interlock.runtime.engine import Engine
 from interlock.runtime.gateway import Gateway
 from interlock.runtime.topics import topic_specs, topics_of
-from ops.bench.counting import Counter
+from ops.bench.counting import Counter, flushes_of
 from ops.bench.figures import Used, used
 from ops.bench.process import Child, answer
 from ops.bench.subject import Counts, Load
@@ -55,6 +55,7 @@ class EngineSubject:
         self._backend: Backend | None = None
         self._engine: Engine | None = None
         self._counter: Counter | None = None
+        self._flushes_of_others = 0
 
     # ---- life -------------------------------------------------------------------------------------------------
 
@@ -149,11 +150,13 @@ class EngineSubject:
         """Begins to count anew."""
         assert self._counter is not None, "expected start before mark"
         await self._counter.mark()
+        self._flushes_of_others = await self._flushed_by_others()
 
     async def counts(self) -> Counts:
         """What was written to the log since `mark`."""
         assert self._counter is not None, "expected start before counts"
-        return await self._counter.counts()
+        found = await self._counter.counts()
+        return found._replace(flushes=found.flushes + await self._flushed_by_others() - self._flushes_of_others)
 
     async def memory_mb(self) -> float:
         """The most that its processes held together."""
@@ -206,6 +209,9 @@ class EngineSubject:
     async def _cpu_s(self) -> float:
         return used().cpu_s + sum(one.cpu_s for one in await self._used_by_others())
 
+    async def _flushed_by_others(self) -> int:
+        return sum([await child.ask_async("flushes") for child in self._others])
+
     async def _used_by_others(self) -> list[Used]:
         return [await child.ask_async("used") for child in self._others]
 
@@ -227,6 +233,8 @@ async def _serve(connection: Connection, scenario: Scenario, number: int) -> Non
     async def questions(question: str, *_: object) -> object:
         if question == "used":
             return used()
+        if question == "flushes":
+            return flushes_of(engine.parts.backend.log)
         if question == "start":
             await engine.start()
             await _until_ready(engine)

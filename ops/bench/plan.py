@@ -147,6 +147,8 @@ class RunsResult:
     flushes: float
     """A run; 0 where nothing is flushed."""
     memory_mb: float
+    hot: tuple[str, ...]
+    """Where the CPU time of the caller's process goes, as lines of text; () where that was not asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,6 +256,8 @@ def _runs_result(name: str, kind: Kind, one: _Rounds, options: Options) -> RunsR
         batches=counts.batches / options.runs,
         flushes=counts.flushes / options.runs,
         memory_mb=one.child.ask("memory_mb"),
+        # Last, as taking samples costs time too.
+        hot=tuple(one.child.ask("profile", 2 * options.runs) if options.profile and kind == "engine" else ()),
     )
 
 

@@ -84,6 +84,8 @@ class SqliteLog:
             sys.setswitchinterval(SWITCH_INTERVAL_S)
         self.generation = 0
         """Rises when another process has committed something."""
+        self.flushes = 0
+        """How many transactions have appended something for this process."""
         self.waiting = 0
         """How many readers wait for records."""
         self._batch_bytes_max = batch_bytes_max
@@ -278,6 +280,7 @@ class SqliteLog:
         self._sweeping = False
 
     def _on_landed(self, group: Sequence[Landed]) -> None:
+        self.flushes += 1
         for (shard, batch, encoded, answer), base, time_ms in group:
             tail = self._tails.get(shard)
             if tail is not None:
