@@ -106,7 +106,7 @@ class Cluster:
         self._forget(node, signal.SIGKILL, wait_s=None)
 
     def pause(self, node: int) -> None:
-        """Stops a node where it stands; its connections stay open and nothing answers on them. Returns when it stands."""
+        """Stops a node where it stands; nothing answers on its open connections. Returns when it stands."""
         os.kill(self.pid(node), signal.SIGSTOP)
         # A busy machine takes its time to stop all threads of the virtual machine, and until then they answer.
         os.waitid(os.P_PID, self.pid(node), os.WSTOPPED)
