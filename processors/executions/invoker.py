@@ -41,6 +41,7 @@ class Activities:
         self._report = report
         self._output_bytes_max = output_bytes_max
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._cancelled: set[str] = set()
 
     def under_way(self, execution_id: str) -> bool:
         """Whether one is being called for the execution."""
@@ -54,6 +55,7 @@ class Activities:
         """Asks the activity of an execution to end; how it ends is reported as ever."""
         task = self._tasks.get(execution_id)
         if task is not None:
+            self._cancelled.add(execution_id)
             task.cancel()
 
     async def close(self) -> None:
@@ -72,10 +74,15 @@ class Activities:
         result: str | ActivityRaised
         try:
             result = self._checked(await self._invoker.invoke(invocation))
-        except asyncio.CancelledError:
-            result = ActivityRaised(error_type="Cancelled", error_message="the run was asked to end")
-        except Exception as error:  # noqa: BLE001 - whatever an author's code raises is the run's fault, not the shard's
-            result = ActivityRaised(error_type=type(error).__name__, error_message=_writable(str(error)))
+        except asyncio.CancelledError as error:
+            asked = invocation.execution_id in self._cancelled
+            message = "the run was asked to end" if asked else "the activity raised CancelledError by itself"
+            result = ActivityRaised(error_type="Cancelled" if asked else type(error).__name__, error_message=message)
+        except BaseException as error:  # noqa: BLE001 - see below
+            # Whatever an author's code raises is the run's fault. KeyboardInterrupt would end the process, and any
+            # other that escaped from here would leave the run without an end that anybody hears of.
+            result = ActivityRaised(error_type=type(error).__name__, error_message=_message_of(error))
+        self._cancelled.discard(invocation.execution_id)
         if self._tasks.pop(invocation.execution_id, None) is None:
             return  # the ownership is over: what it would report belongs to nobody
         finished = ActivityFinished(node_id=invocation.node_id, attempt=invocation.attempt, result=result)
@@ -92,5 +99,10 @@ class Activities:
         return output
 
 
-def _writable(text: str) -> str:
+def _message_of(error: BaseException) -> str:
+    """What an error says; its `__str__` is an author's code too, and may raise."""
+    try:
+        text = str(error)
+    except BaseException as second:  # noqa: BLE001 - as above
+        return f"(its message can't be read: {type(second).__name__})"
     return text[:ERROR_CHARS_MAX].encode("utf-8", "backslashreplace").decode()

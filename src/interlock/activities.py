@@ -11,6 +11,7 @@ be defined below it. A parameter annotated `ActivityContext` is given by the eng
 import asyncio
 import contextvars
 import inspect
+import json
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -38,6 +39,10 @@ class AuthoringError(ValueError):
 
 class InvalidInput(ValueError):
     """An activity was given something else than its parameters ask for."""
+
+
+class InvalidOutput(ValueError):
+    """The result of an activity can't be written as JSON."""
 
 
 class ActivityExited(RuntimeError):
@@ -137,7 +142,14 @@ class Activity(Generic[P, R]):
             ) from error
         # A result is held against its annotation before it is recorded: what others draw on is what was promised.
         valid = self._result_adapter.validate_python(result)
-        return self._result_adapter.dump_json(valid, by_alias=True, warnings="error").decode("utf-8")
+        plain = self._result_adapter.dump_python(valid, mode="json", by_alias=True, warnings="error")
+        try:
+            return json.dumps(plain, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+        except ValueError as error:
+            # JSON has no infinity; written as null it would be another value than the one that was promised.
+            raise InvalidOutput(
+                f"Expected finite numbers in the result of activity {self.name!r}, found one that is not ({error})."
+            ) from error
 
     async def _run(self, arguments: dict[str, object]) -> object:
         function = cast("Callable[..., object]", self.function)
