@@ -47,8 +47,8 @@ class Settings(BaseSettings):
     """How long a candidate waits for its projections before it fails."""
     max_clock_skew_ms: int = Field(default=2_000, ge=0)
     """How far a process's clock may be from the log's; beyond it no shard is opened."""
-    dedup_horizon_s: int = Field(default=7 * 86_400, ge=60)
-    """How long stimuli and their ids are remembered, in seconds."""
+    dedup_horizon_s: int = Field(default=86_400, ge=60)
+    """How long stimuli and their ids are remembered, in seconds; each takes memory in the process that routes it."""
     session_timeout_ms: int = Field(default=6_000, ge=500)
     """After how long without a sign of life a process's shards go to others."""
     publish_wait_s: float = Field(default=30.0, gt=0)
