@@ -11,6 +11,7 @@ from interlock.log.port import LogError, Record
 from interlock.runtime.gateway import Answer, Gateway
 from interlock.testing.virtual_time import run_virtual
 from tests.simulation.world import World
+from tests.support import deliveries
 from tests.support import histories as judge
 
 STORM_S = 60.0
@@ -124,6 +125,11 @@ async def _storm(seed: int, data: Path, checkpoints: str) -> None:
     assert len(judge.started(histories)) == ORDERS + 10
     assert set(judge.outcomes(histories).values()) == {"ExecutionCompleted"}
     judge.check_after_active(histories, arrived_after, str(second.body["publicationId"]))
+    arrived = await deliveries.read(world.quiet, world.topics, histories)
+    deliveries.check_promises(arrived)
+    deliveries.check_marks(arrived)
+    deliveries.check_answers(arrived)
+    assert deliveries.undelivered(arrived) == []
     listening.cancel()
     await world.close()
 
@@ -146,5 +152,5 @@ async def _settled(world: World) -> judge.Histories:
 @pytest.mark.parametrize("checkpoints", ["immediate", "coalesced"])
 @pytest.mark.parametrize("seed", range(10))
 def test_every_order_is_done_once_by_one_authority(seed: int, checkpoints: str, tmp_path: Path) -> None:
-    """Proves: PUB-11, PUB-16, PRJ-04, STM-04, STM-05, EXE-02, CHK-01, CHK-02, BKM-03, OWN-01."""
+    """Proves: PUB-11, PUB-16, PRJ-04, STM-04, STM-05, EXE-02, CHK-01, CHK-02, BKM-03, OWN-01, LOG-06."""
     run_virtual(_storm(seed, tmp_path, checkpoints))
