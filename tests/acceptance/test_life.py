@@ -148,3 +148,36 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
         assert "Traceback" not in ran.stderr
         with Client(program.api) as client:
             assert json.dumps(client.live().problems) == "[]"
+
+
+STUBBORN = """
+import threading, time
+from interlock import Workflow, activity, event
+
+@activity
+def first() -> None: ...
+
+def hold():
+    time.sleep(600)
+
+threading.Thread(target=hold, name="of the user").start()
+flow = Workflow("d").on(event("e")).then(first)
+"""
+
+
+def test_a_thread_that_goes_on_keeps_no_process_and_is_named(tmp_path: Path) -> None:
+    (tmp_path / "stubborn_of_test.py").write_text(STUBBORN, "utf-8")
+    with running("up", "--data", "d", "--port", "0", "--app", "stubborn_of_test", cwd=tmp_path) as program:
+        program.ready()
+        assert program.end() == 0
+        assert program.line("ended in order")
+        assert program.line("thread of the user")
+
+
+def test_a_second_signal_ends_at_once_after_the_end_in_order_too(tmp_path: Path) -> None:
+    (tmp_path / "stubborn_of_test.py").write_text(STUBBORN, "utf-8")
+    with running("up", "--data", "d", "--port", "0", "--app", "stubborn_of_test", cwd=tmp_path) as program:
+        program.ready()
+        program.process.send_signal(signal.SIGINT)
+        program.line("ended in order")
+        assert program.end(signal.SIGTERM) == 128 + signal.SIGTERM

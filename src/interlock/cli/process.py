@@ -7,15 +7,13 @@ end:   first SIGTERM or SIGINT ─► requests are answered, no new ones ─► 
 
 import asyncio
 import logging
-import os
-import signal
 import sys
-import threading
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from interlock.activities import Activities, AuthoringError
 from interlock.cli.codes import Code, CommandError, usage
+from interlock.cli.ending import Ending
 from interlock.cli.lazily import lazily
 from interlock.cli.logs import set_up_logging
 from interlock.log.port import LogError
@@ -34,9 +32,6 @@ else:
 
 log = logging.getLogger("interlock")
 
-LEAVE_S: Final = 3.0
-"""How long code that is not the engine's may keep a process that has ended in order."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -54,17 +49,15 @@ def run(plan: Plan) -> None:
     """Runs the process until a signal ends it. Raises `CommandError`."""
     set_up_logging()
     activities = load_apps(plan.settings.app)
+    process = _Process(plan, activities)
     with asyncio.Runner(loop_factory=_new_loop) as runner:
-        runner.run(_Process(plan, activities).run())
-        _leave_within(LEAVE_S)
-
-
-def _leave_within(seconds: float) -> None:
-    """Ends the process then, if it hasn't ended by itself. All that counts has ended by now; but an activity that
-    doesn't let itself be called off, or that is a plain function and so in a thread, goes on as long as it likes."""
-    ending = threading.Timer(seconds, os._exit, (Code.DONE,))
-    ending.daemon = True
-    ending.start()
+        ending = Ending(runner.get_loop(), process.stop)
+        try:
+            runner.run(process.run())
+        except BaseException:
+            ending.undo()
+            raise
+        ending.leave()
 
 
 def load_apps(apps: tuple[str, ...]) -> Activities:
@@ -88,13 +81,13 @@ class _Process:
         self._plan = plan
         self._activities = activities
         self._stop = asyncio.Event()
-        self._signals = 0
+
+    def stop(self) -> None:
+        """Lets `run` end in order."""
+        self._stop.set()
 
     async def run(self) -> None:
         """From start to end."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._signalled, number)
         listener = http.listen(self._plan.settings) if self._plan.listens else None
         engine = self._engine()
         started = False
@@ -115,15 +108,6 @@ class _Process:
             await engine.close()
             if started:
                 log.info("ended in order")
-
-    def _signalled(self, number: int) -> None:
-        self._signals += 1
-        if self._signals > 1:
-            log.warning("a second signal: ending at once")
-            logging.shutdown()
-            os._exit(128 + number)
-        log.info("%s: ending in order; a second signal ends at once", signal.Signals(number).name)
-        self._stop.set()
 
     def _engine(self) -> Engine:
         settings = self._plan.settings
