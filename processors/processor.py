@@ -9,13 +9,18 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable
+from typing import Final
 
-from interlock.log.journal import LogChanged
-from interlock.log.port import LogError
+from interlock.log.journal import LogChanged, Lost
+from interlock.log.port import Doubt, LogError, Refused
 from interlock.processors.ownership import Ownership
 from interlock.processors.ports import Bounds
 
 log = logging.getLogger(__name__)
+
+HELD_S: Final = 5.0
+"""How long an ownership has to hold, after one that ended by an error, until it is taken for one that goes on: an
+opening is a small write, and may land where the next append doesn't."""
 
 
 class ShardProcessor:
@@ -37,6 +42,8 @@ class ShardProcessor:
         """Why the shard stands still and needs an operator; None while it does not."""
         self.ownership: Ownership | None = None
         """The current one; None between two."""
+        self._last_error: str | None = None
+        self._opened: tuple[float, int] | None = None
         self._make = make
         self._still_assigned = still_assigned
         self._bounds = bounds
@@ -48,6 +55,18 @@ class ShardProcessor:
         """Whether it owns the shard now, as far as it knows."""
         return self.ownership is not None and self.ownership.journal is not None
 
+    @property
+    def last_error(self) -> str | None:
+        """Why an append of an earlier ownership did not count; None once this one has appended something, or has held
+        for `HELD_S`."""
+        if self._last_error is not None and self._opened is not None and self.ownership is not None:
+            at, number = self._opened
+            journal = self.ownership.journal
+            appended = journal is not None and journal.position.number > number
+            if appended or asyncio.get_running_loop().time() - at >= HELD_S:
+                self._last_error = None
+        return self._last_error
+
     async def run(self) -> None:
         """Until `stop`, or until the shard is no longer assigned here."""
         failures = 0
@@ -58,6 +77,8 @@ class ShardProcessor:
                 await ownership.open(self._still_assigned)
                 self.takeovers += 1
                 failures = 0
+                assert ownership.journal is not None, "expected a journal of an ownership that is open"
+                self._opened = asyncio.get_running_loop().time(), ownership.journal.position.number
                 if self.takeovers % self._bounds.takeovers_alarm == 0:
                     log.error(
                         "shard %s was taken over %d times under one assignment: is another process, with another "
@@ -72,6 +93,8 @@ class ShardProcessor:
                 return
             except LogError as error:
                 failures += 1
+                if isinstance(error, Refused | Doubt | Lost):
+                    self._last_error = str(error)
                 log.warning("shard %s is opened again: %s", self.name, error)
             except Exception as error:
                 self.fault = f"{type(error).__name__}: {error}"
@@ -80,7 +103,7 @@ class ShardProcessor:
                 )
                 return
             finally:
-                self.ownership = None
+                self.ownership = self._opened = None
                 await ownership.close()
             await self._back_off(failures)
 

@@ -1,8 +1,14 @@
 """Health: it says what is so."""
 
+import asyncio
+from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
-from tests.api.service import WAIT_S, Service, serving
+from interlock.log.faults import LANDS, SEEN, Answer, AskOutcome, SendOutcome
+from interlock.log.memory import MemoryLog
+from interlock.log.port import Shard
+from tests.api.service import WAIT_S, Absence, Service, ready, serving
 
 
 async def test_a_process_is_ready_once_all_is_there_and_says_what_is_missing_before(tmp_path: Path) -> None:
@@ -42,3 +48,32 @@ async def test_what_stands_still_until_somebody_acts_makes_a_process_dead(servic
     answer = await service.http.get("/health/live")
     assert answer.status_code == 503
     assert answer.json()["problems"] == ["replica of publishing: expected an event, found none"]
+
+
+class FullForTurns(Absence):
+    """A log where an opening lands, for it is small, and what a turn of routing appends doesn't."""
+
+    def on_send(self, shard: Shard, batch: object) -> SendOutcome:
+        """Refuses the turns of routing for the time being, or lands."""
+        assert isinstance(batch, Sequence)
+        turn = "journal" in shard.topic and "routing" in shard.topic and len(cast("Sequence[object]", batch)) > 1
+        return SendOutcome(landings_s=(), answer=Answer.REFUSED) if self.away and turn else LANDS
+
+    def on_ask(self, shard: Shard) -> AskOutcome:
+        """Reads go on."""
+        return SEEN
+
+
+async def test_a_shard_that_can_not_write_is_told_also_while_it_opens_again_and_again(tmp_path: Path) -> None:
+    log = FullForTurns()
+    async with ready(tmp_path, MemoryLog(faults=log)) as service, asyncio.timeout(WAIT_S):
+        log.away = True
+        await service.emit()
+        while (answer := await service.http.get("/health/ready")).status_code == 200:
+            pass
+        for _ in range(50):
+            answer = await service.http.get("/health/ready")
+            assert answer.status_code == 503
+            assert any("shard routing/" in each and "can't write" in each for each in answer.json()["problems"])
+        log.away = False
+        assert (await service.http.get("/health/ready", params={"wait": WAIT_S})).status_code == 200

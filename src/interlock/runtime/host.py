@@ -71,8 +71,14 @@ class ShardHost:
         return [f"shard {name}: {fault}" for name, fault in found if fault is not None]
 
     def waiting(self) -> list[str]:
-        """Assigned shards that are not open yet."""
-        return [one.name for one in self.processors.values() if not one.serving]
+        """Assigned shards that are not open yet, or whose writes have failed and none has come through since."""
+        found: list[str] = []
+        for one in self.processors.values():
+            if (error := one.last_error) is not None:
+                found.append(f"shard {one.name} can't write: {error}")
+            elif not one.serving:
+                found.append(f"shard {one.name} is being opened")
+        return found
 
     def _start(self, partition: int) -> None:
         task = self._tasks.get(partition)
