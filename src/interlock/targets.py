@@ -4,17 +4,20 @@ A target is `module:attribute`, or the path of a `.json`, `.yaml` or `.yml` file
 directory is importable, as it is for `python -m`.
 """
 
+import contextlib
 import importlib
 import json
 import os
 import sys
+import traceback
+from datetime import date
 from pathlib import Path
 from types import ModuleType
 from typing import cast
 
 import yaml
 
-from interlock.activities import Activities, Activity, AnyActivity
+from interlock.activities import Activities, Activity, AnyActivity, AuthoringError
 from interlock.workflow import Workflow
 
 
@@ -37,7 +40,10 @@ def load_target(target: str) -> str:
     if not isinstance(found, Workflow):
         there = ", ".join(_workflows(module)) or "none"
         raise TargetError(f"Expected a Workflow of {module_name} (there are: {there}), found {target!r}.")
-    return json.dumps(found.document())
+    try:
+        return json.dumps(found.document())
+    except (AuthoringError, TypeError, ValueError) as error:
+        raise TargetError(f"Expected {target} to be a whole definition, found: {_sentence(error)}") from error
 
 
 def collect(*apps: ModuleType | str) -> Activities:
@@ -49,19 +55,38 @@ def collect(*apps: ModuleType | str) -> Activities:
 
 
 def import_app(name: str) -> ModuleType:
-    """The module of a name, from the working directory too. Raises `TargetError` where there is none.
-
-    Whatever the module itself raises while it is imported goes through, with its traceback.
-    """
+    """The module of a name, from the working directory too; what it prints meanwhile goes to stderr, for stdout is the
+    caller's. Raises `TargetError` where there is none, or where it raises something itself, `SystemExit` too."""
     here = os.getcwd()
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not (name == error.name or name.startswith(f"{error.name}.")):
-            raise
-        raise TargetError(f"Expected a module that can be imported from {here}, found no {error.name!r}.") from error
+        with contextlib.redirect_stdout(sys.stderr):
+            return importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if missing is not None and (name == missing or name.startswith(f"{missing}.")):
+            raise TargetError(f"Expected a module that can be imported from {here}, found no {missing!r}.") from error
+        found = f"{type(error).__name__}: {_sentence(error)}".removesuffix(": ")
+        raise TargetError(f"Expected module {name!r} to be imported, found {found}{_place(error)}.") from error
+
+
+def _place(error: BaseException) -> str:
+    """Where in the user's code it comes from, as " at file:line"; "" where none of it is in the traceback."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f" at {error.filename}:{error.lineno}"
+    own, python = str(Path(__file__).parent), str(Path(os.__file__).parent)
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith(("<", own, python)) and "site-packages" not in frame.filename
+    ]
+    return f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+
+
+def _sentence(error: BaseException) -> str:
+    """What an error says, in one line."""
+    return " ".join((error.msg if isinstance(error, SyntaxError) else str(error)).split())[:500].rstrip(".")
 
 
 def _presented(app: ModuleType | str) -> list[AnyActivity]:
@@ -91,10 +116,34 @@ def _read(path: Path) -> str:
     if path.suffix == ".json":
         return text
     try:
-        return json.dumps(yaml.safe_load(text), allow_nan=False)
+        value: object = yaml.safe_load(text)
+        if (dated := _dated(value, "")) is not None:
+            raise TargetError(
+                f"Expected text at {dated[0]} in {path}, found {dated[1]}, which YAML takes for a date; "
+                "put it into quotes."
+            )
+        return json.dumps(value, allow_nan=False)
+    except TargetError:
+        raise
     except (yaml.YAMLError, TypeError, ValueError, RecursionError) as error:
-        # TypeError: a value that JSON doesn't have, such as a date without quotes.
         raise TargetError(f"Expected a YAML document of JSON values in {path}, found: {error}.") from error
+
+
+def _dated(value: object, key: str) -> tuple[str, str] | None:
+    """The first date in a document, with the key that it stands at, such as `steps.0.input.on`."""
+    if isinstance(value, date):
+        return key or "the top", value.isoformat()
+    items: list[tuple[object, object]] = []
+    if isinstance(value, dict):
+        mapping = cast("dict[object, object]", value)
+        for name in mapping:
+            if isinstance(name, date):
+                return f"a key of {key}" if key else "a key", name.isoformat()
+        items = list(mapping.items())
+    elif isinstance(value, list):
+        items = list(enumerate(cast("list[object]", value)))
+    found = (_dated(each, f"{key}.{name}" if key else str(name)) for name, each in items)
+    return next((each for each in found if each is not None), None)
 
 
 def _workflows(module: ModuleType) -> list[str]:

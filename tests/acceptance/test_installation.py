@@ -1,7 +1,10 @@
 """Topics, and what `doctor` finds."""
 
 import json
+import shutil
 from pathlib import Path
+
+import pytest
 
 from tests.acceptance.conftest import Shell
 from tests.acceptance.program import command, up
@@ -48,7 +51,7 @@ def test_a_doctor_says_what_is_missing_and_then_that_nothing_is(interlock: Shell
     with up(tmp_path / "data", app="") as program:
         well = interlock("doctor", *data, api=program.api)
         assert well.code == 0, well.out
-        assert well.out.count("ok") == 5
+        assert well.out.count("ok") == 6
 
 
 def test_a_doctor_names_a_log_and_a_directory_that_cannot_be_used(interlock: Shell, tmp_path: Path) -> None:
@@ -57,3 +60,12 @@ def test_a_doctor_names_a_log_and_a_directory_that_cannot_be_used(interlock: She
     assert ended.code == 1
     wrong = {each["what"] for each in json.loads(ended.out)["findings"] if not each["ok"]}
     assert {"topics", "clock", "data directory"} <= wrong
+
+
+def test_a_doctor_names_a_disk_that_is_full(interlock: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = shutil.disk_usage(tmp_path)._replace(free=1 << 20)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
+    ended = interlock("doctor", "--json", "--data", str(tmp_path))
+    found = {each["what"]: each for each in ended.json()["findings"]}["disk of the data"]
+    assert (ended.code, found["ok"]) == (1, False)
+    assert "make room" in found["remedy"]

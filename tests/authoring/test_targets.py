@@ -69,10 +69,32 @@ def test_a_target_that_can_not_be_had_says_why(target: str, words: str) -> None:
         load_target(target)
 
 
-def test_what_is_wrong_within_a_module_is_not_taken_for_a_module_that_is_missing(here: Path) -> None:
-    (here / "broken_of_test.py").write_text("import nothing_of_the_kind\n", "utf-8")
-    with pytest.raises(ModuleNotFoundError, match="nothing_of_the_kind"):
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("import nothing_of_the_kind\n", r"ModuleNotFoundError: .*nothing_of_the_kind.*broken_of_test\.py:1"),
+        ("\n1 / 0\n", r"ZeroDivisionError: division by zero at .*broken_of_test\.py:2"),
+        ("import sys\nsys.exit(3)\n", r"SystemExit: 3 at .*broken_of_test\.py:2"),
+        ("def (:\n", r"SyntaxError: .* at .*broken_of_test\.py:1"),
+        ("from interlock import Workflow\nWorkflow('')\n", r"Error: .* at .*broken_of_test\.py:2"),
+    ],
+)
+def test_what_a_module_raises_itself_is_told_with_its_place(here: Path, text: str, says: str) -> None:
+    (here / "broken_of_test.py").write_text(text, "utf-8")
+    with pytest.raises(TargetError, match=says):
         load_target("broken_of_test:flow")
+
+
+def test_what_a_module_prints_while_it_is_imported_is_no_output(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "loud_of_test.py").write_text("print('loud')\nfrom examples.orders import orders\n", "utf-8")
+    load_target("loud_of_test:orders")
+    assert capsys.readouterr() == ("", "loud\n")
+
+
+def test_a_date_in_yaml_is_told_with_its_key(here: Path) -> None:
+    (here / "d.yaml").write_text("name: d\nsteps:\n- input: {on: 2026-01-01}\n", "utf-8")
+    with pytest.raises(TargetError, match=r"steps\.0\.input\.\w+ in d\.yaml.*put it into quotes"):
+        load_target("d.yaml")
 
 
 @activity

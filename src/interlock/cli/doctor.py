@@ -1,6 +1,7 @@
 """What `interlock doctor` looks at; it changes nothing but a file in the data directory that it removes again."""
 
 import platform
+import shutil
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable
@@ -15,6 +16,8 @@ from interlock.runtime.settings import Settings
 from interlock.sdk import ApiError, Client, Unreachable, WireError
 
 PYTHON_MIN = (3, 11)
+FREE_BYTES_MIN = 64 << 20
+"""Below it a disk counts as full: views and the embedded log grow by their write-ahead logs first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +37,7 @@ async def examine(log: str, data: Path | None, api: str) -> list[Finding]:
         settings = load(log=log, data=data)
     except CommandError as error:
         return [*findings, Finding(what="settings", ok=False, found=error.message, remedy="mend what it names")]
-    findings.append(_directory(settings.data))
+    findings += [_directory(settings.data), *_space(settings)]
     if (missing := embedded_missing(settings)) is not None:
         findings.append(Finding(what="log", ok=True, found=f"none yet at {missing}; `interlock up` makes it"))
     else:
@@ -50,9 +53,7 @@ def _python() -> Finding:
 
 
 def _directory(data: Path) -> Finding:
-    place = data
-    while not place.exists() and place != place.parent:
-        place = place.parent
+    place = _existing(data)
     try:
         with tempfile.TemporaryFile(dir=place):
             pass
@@ -61,6 +62,33 @@ def _directory(data: Path) -> Finding:
         return Finding(what="data directory", ok=False, found=f"{data.absolute()}: {error}", remedy=remedy)
     there = "can be written" if place == data else "can be made"
     return Finding(what="data directory", ok=True, found=f"{data.absolute()} {there}")
+
+
+def _space(settings: Settings) -> list[Finding]:
+    """How full the disks of the data directory and of an embedded log are; those that are one are told once."""
+    places = {"disk of the data": settings.data}
+    if settings.log_url.startswith("sqlite:///"):
+        places["disk of the log"] = Path(settings.log_url.removeprefix("sqlite:///")).parent
+    found: dict[int, Finding] = {}
+    for what, place in places.items():
+        there = _existing(place)
+        try:
+            device, free = there.stat().st_dev, shutil.disk_usage(there).free
+        except OSError as error:
+            return [*found.values(), Finding(what=what, ok=False, found=f"{there}: {error}", remedy="mend the disk")]
+        ok = free >= FREE_BYTES_MIN
+        remedy = "" if ok else f"make room: less than {FREE_BYTES_MIN >> 20} MiB free, and shards can't write"
+        found.setdefault(
+            device, Finding(what=what, ok=ok, found=f"{free >> 20} MiB free at {there.absolute()}", remedy=remedy)
+        )
+    return list(found.values())
+
+
+def _existing(place: Path) -> Path:
+    """The place, or what of the path to it is there."""
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    return place
 
 
 async def _asked(what: str, settings: Settings, look: Callable[[Settings], Awaitable[Finding]]) -> Finding:
