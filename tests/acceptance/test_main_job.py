@@ -42,12 +42,14 @@ def shell(program: Program, interlock: conftest.Shell) -> Shell:
 
 
 def start(shell: Shell, order_id: str) -> str:
-    """The run of a new order; its id."""
+    """The run of a new order, once it can be shown; its id."""
     emitted = shell.json(
         "emit", "Event", "order.placed", "--data", json.dumps(order(order_id)), "--correlation", order_id
     )
     detail = shell.json("stimuli", "show", emitted["stimulusId"], "--wait", str(WAIT_S))
     found: str = detail["starts"][0]["executionId"]
+    with shell.program.client() as client:
+        client.run(found, wait_s=WAIT_S, seen="nothing")
     return found
 
 
@@ -125,7 +127,7 @@ def test_a_run_that_no_process_can_serve_says_so_with_its_age(shell: Shell, tmp_
     stimulus = shell.json("emit", "Event", "lonely.called")["stimulusId"]
     run_id = shell.json("stimuli", "show", stimulus, "--wait", str(WAIT_S))["starts"][0]["executionId"]
     with shell.program.client() as client:
-        eventually(lambda: client.run(run_id).run.unserved, client)
+        eventually(lambda: client.run(run_id, wait_s=WAIT_S, seen="nothing").run.unserved, client)
     for shown in (shell("runs", "list", "--unserved").out, shell("runs", "show", run_id).out):
         assert "no process presents activity 'nobody', for " in shown
     assert run_id in shell.program.line("which no process presents")

@@ -102,10 +102,11 @@ class Service:
         return found
 
     async def started(self, **stimulus: Any) -> str:
-        """The run that a new stimulus starts; its id."""
+        """The run that a new stimulus starts, once it can be shown; its id."""
         identity = await self.emit(**stimulus)
         detail = await self.get(f"/v1/stimuli/{identity}", wait=WAIT_S)
         found: str = detail["starts"][0]["executionId"]
+        await self.get(f"/v1/runs/{found}", wait=WAIT_S, seen="nothing")
         return found
 
 

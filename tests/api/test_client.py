@@ -6,7 +6,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from interlock.sdk import ApiError, Client, Unreachable, WireError
+from interlock.sdk import ApiError, BadArgument, Client, Unreachable, WireError
 from interlock.sdk.client import TRIES_MAX
 
 Play = Callable[[httpx.Request], httpx.Response]
@@ -115,3 +115,16 @@ def test_the_name_of_an_aggregate_goes_into_the_path(aggregate: str, path: str) 
 def test_what_is_no_address_is_told(address: str) -> None:
     with pytest.raises(Unreachable, match=r"http://127\.0\.0\.1:8321"), Client(address) as asked:
         asked.slots()
+
+
+@pytest.mark.parametrize(
+    ("identity", "says"),
+    [("", "a run's id, found none"), ("..", "found '..'"), ("x" * 100_000, "at most"), ("\udcff", "in Unicode")],
+)
+def test_an_id_that_no_path_can_hold_is_never_sent(identity: str, says: str) -> None:
+    with client(answering(200, {})) as asked:
+        with pytest.raises(BadArgument, match=says):
+            asked.run(identity)
+        if identity and identity != "..":
+            with pytest.raises(BadArgument, match="definition"):
+                asked.runs(definition=identity)

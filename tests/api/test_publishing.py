@@ -21,7 +21,8 @@ async def test_a_publish_is_answered_active_with_what_it_made(service: Service) 
     found = await service.get("/v1/slots/orders/default", position=published["position"])
     assert found["slot"]["publicationId"] == published["publicationId"]
     assert found["authority"]["publication"]["artifactId"] == published["artifactId"]
-    assert found["authority"]["pending"] is False
+    detail = await service.get(f"/v1/publications/{published['publicationId']}", wait=WAIT_S)
+    assert (detail["pending"], detail["reachedShards"]) == (False, [0, 1])
 
 
 async def test_a_command_that_is_repeated_gets_the_same_answer(service: Service) -> None:

@@ -155,3 +155,7 @@ async def test_a_log_that_is_away_is_unavailable_and_comes_back(service: Service
         assert answer.headers["retry-after"]
     service.log.away = False
     assert (await service.http.post("/v1/stimuli", json=stimulus)).status_code == 202
+
+
+async def test_the_path_of_an_empty_id_is_no_list(service: Service) -> None:
+    assert (await service.http.get("/v1/runs/")).status_code == 404
