@@ -181,3 +181,36 @@ def test_a_second_signal_ends_at_once_after_the_end_in_order_too(tmp_path: Path)
         program.process.send_signal(signal.SIGINT)
         program.line("ended in order")
         assert program.end(signal.SIGTERM) == 128 + signal.SIGTERM
+
+
+@pytest.mark.parametrize("output", ["> /dev/full", ">&-"])
+def test_an_output_that_takes_nothing_is_told_in_a_line(tmp_path: Path, output: str) -> None:
+    ran = subprocess.run(
+        f"{sys.executable} -m interlock.cli.main topics check --data {tmp_path} {output}",
+        shell=True,
+        capture_output=True,
+        env=environment(),
+        text=True,
+        timeout=LINE_S,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr.count("\n")) == (1, 1), ran.stderr
+    assert "output" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "says"),
+    [
+        (("runs", "show", ""), 2, "expected a run's id, found none"),
+        (("runs", "show", "x" * 100_000), 2, "at most"),
+        (("emit", "Event", ""), 2, "expected a name"),
+        (("publish", "examples.orders:orders"), 4, "--command-id"),
+        (("publish", "examples.orders:orders", "--command-id", "c-1"), 4, "--command-id c-1"),
+    ],
+)
+def test_a_command_that_reaches_nothing_says_what_to_do(
+    interlock: Shell, options: tuple[str, ...], code: int, says: str
+) -> None:
+    ended = interlock(*options)
+    assert ended.code == code
+    assert says in ended.err

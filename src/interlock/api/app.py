@@ -199,6 +199,8 @@ def create_app(engine: Engine, queries: Queries) -> Starlette:
         exception_handlers={Exception: respond, 404: respond, 405: respond},
         lifespan=lifespan,
     )
+    # A redirect would turn the path of an empty id into that of a list.
+    app.router.redirect_slashes = False
     app.state.context = context
     return app
 

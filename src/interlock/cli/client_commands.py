@@ -2,6 +2,7 @@
 
 import json
 import sys
+import uuid
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -39,11 +40,13 @@ def add_to(app: typer.Typer) -> None:
 @contextmanager
 def asking(api: str, shell: str) -> "Generator[Client, None, None]":
     """A client; what it raises becomes the end of the command."""
-    from interlock.sdk import ApiError, Client, Unreachable, WireError
+    from interlock.sdk import ApiError, BadArgument, Client, Unreachable, WireError
 
     try:
         with Client(find_api(api), shell=shell) as client:
             yield client
+    except BadArgument as error:
+        raise usage(str(error)) from error
     except ApiError as error:
         code = Code.UNREACHABLE if error.status == 503 else Code.FAILED
         raise CommandError(code, error.message, kind=error.kind, details=error.details) from error
@@ -84,16 +87,24 @@ def publish(
     as_json: AsJson = False,
 ) -> None:
     """Let a definition take authority in a slot."""
-    document = _load(target)
-    with asking(api, shell) as client:
-        published = client.publish(
-            document,
-            slot=slot,
-            expect_revision=expect_revision,
-            command_id=command_id or None,
-            requested_by=_user(),
-            wait_s=0 if no_wait else 30.0,
-        )
+    document, identity = _load(target), command_id or uuid.uuid4().hex
+    try:
+        with asking(api, shell) as client:
+            published = client.publish(
+                document,
+                slot=slot,
+                expect_revision=expect_revision,
+                command_id=identity,
+                requested_by=_user(),
+                wait_s=0 if no_wait else 30.0,
+            )
+    except CommandError as error:
+        if error.code is not Code.UNREACHABLE:
+            raise
+        # It may have been taken before the answer got lost.
+        message = f"{error.message}; repeat it with --command-id {identity}, which does nothing twice"
+        details = {**error.details, "commandId": identity}
+        raise CommandError(error.code, message, kind=error.kind, details=details) from error
     print_json(published) if as_json else show.published(published)
     if published.status == "pending":
         raise typer.Exit(Code.PENDING)
@@ -160,6 +171,8 @@ def emit(
     as_json: AsJson = False,
 ) -> None:
     """Emit a stimulus; it is durable when this returns."""
+    if not name.strip():
+        raise usage("expected a name, such as order.placed, found none; a stimulus needs one")
     payload = _payload(data)
     fields = {"type": type_, "name": name, "shell": shell}
     optional = {"idempotencyKey": idempotency_key, "correlation": correlation, "ttl": ttl}

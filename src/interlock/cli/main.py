@@ -4,15 +4,19 @@ Only Typer is imported here; each verb imports what it needs when it runs, so th
 What a user did wrong ends in a sentence on stderr and an exit code (`interlock.cli.codes`), never in a traceback.
 """
 
+import errno
 import json
 import os
 import sys
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import typer
 
 from interlock.cli import client_commands, log_commands, serve_commands
 from interlock.cli.codes import Code, CommandError
+
+OUTPUT_FAILS: Final = (errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO)
+"""What writing to standard output ends with: its reader has gone (which needs no words), or there is no room."""
 
 HELP = """Interlock: an event-sourced workflow engine on a durable log.
 
@@ -35,22 +39,36 @@ log_commands.add_to(app)
 
 def main() -> NoReturn:
     """The entry point."""
-    try:
-        app()
-    except CommandError as error:
-        _end(error)
-    except BrokenPipeError:
-        # Whoever read the output has gone; nothing that is written now arrives, the last flush at the exit included.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if sys.stdout is None and sys.argv[1:2] not in (["up"], ["serve"]):  # pyright: ignore[reportUnnecessaryComparison]
+        # Python's way to say that it was closed; what these print would be dropped silently.
+        print("interlock: expected a standard output to write to, found it closed", file=sys.stderr)
         sys.exit(Code.FAILED)
-    sys.exit(Code.DONE)
+    code: str | int | None = Code.DONE
+    try:
+        try:
+            app()
+        except SystemExit as end:
+            code = end.code
+        except CommandError as error:
+            code = _tell(error)
+        if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
+            sys.stdout.flush()
+    except OSError as error:
+        if error.errno not in OUTPUT_FAILS:
+            raise
+        if error.errno != errno.EPIPE:
+            print(f"interlock: expected to write the output, found: {error.strerror}", file=sys.stderr)
+        # Nothing that is written now arrives, the last flush at the exit included.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = Code.FAILED
+    sys.exit(code)
 
 
-def _end(error: CommandError) -> NoReturn:
+def _tell(error: CommandError) -> Code:
     print(f"interlock: {_printable(error.message)}", file=sys.stderr)
     if "--json" in sys.argv:
         print(json.dumps({"kind": error.kind, "message": error.message, "details": error.details}))
-    sys.exit(error.code)
+    return error.code
 
 
 def _printable(message: str) -> str:

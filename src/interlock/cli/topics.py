@@ -15,9 +15,8 @@ from interlock.runtime.topics import topic_specs
 async def create(settings: Settings) -> tuple[list[str], list[TopicFault]]:
     """What was made, and what is wrong with the topics that there are now. Raises `CommandError`."""
     async with opened(settings) as backend:
-        specs = topic_specs(settings)
-        made = list(await backend.admin.create(specs))
-        return made, list(await backend.admin.check(specs))
+        made = list(await backend.admin.create(topic_specs(settings)))
+        return made, await _faults(settings, backend)
 
 
 async def check(settings: Settings) -> list[TopicFault]:
@@ -34,7 +33,24 @@ async def check(settings: Settings) -> list[TopicFault]:
             for spec in topic_specs(settings)
         ]
     async with opened(settings) as backend:
-        return list(await backend.admin.check(topic_specs(settings)))
+        return await _faults(settings, backend)
+
+
+async def _faults(settings: Settings, backend: Backend) -> list[TopicFault]:
+    """Everything for which a process would not start on this log."""
+    faults = list(await backend.admin.check(topic_specs(settings)))
+    skew_ms = -1000 * await backend.admin.clock_skew_s()
+    if abs(skew_ms) > settings.max_clock_skew_ms:
+        faults.append(
+            TopicFault(
+                topic="all",
+                setting="clock",
+                expected=f"within {settings.max_clock_skew_ms} ms of the log's",
+                found=f"{skew_ms:+.0f} ms",
+                remedy="Set the clocks of this machine and of the brokers (NTP).",
+            )
+        )
+    return faults
 
 
 def embedded_missing(settings: Settings) -> Path | None:

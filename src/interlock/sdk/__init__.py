@@ -6,10 +6,10 @@ The names are loaded when they are first asked for: the types of answers are the
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from interlock.sdk.client import ApiError, Client, Unreachable
+    from interlock.sdk.client import ApiError, BadArgument, Client, Unreachable
     from interlock.sdk.wire import WireError
 
-__all__ = ["ApiError", "Client", "Unreachable", "WireError"]
+__all__ = ["ApiError", "BadArgument", "Client", "Unreachable", "WireError"]
 
 
 def __getattr__(name: str) -> object:

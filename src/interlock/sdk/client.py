@@ -50,6 +50,8 @@ TIMEOUT_S = 15.0
 """How long an answer may take beyond what the request itself asks the server to wait."""
 WAIT_S_MAX = 30.0
 """The longest that one request asks the server to wait; longer waits are several requests."""
+PART_CHARACTERS_MAX = 2_000
+"""The longest id or name that a URL is made of; servers and proxies take URLs of about 8,000 bytes."""
 TRIES_MAX = 3
 """How often a request is sent whose connection breaks."""
 
@@ -72,8 +74,13 @@ class Unreachable(Exception):
     """No answer came from the address; the message says what was tried and what to do."""
 
 
+class BadArgument(ValueError):
+    """An id or a name that no request can hold; nothing was sent."""
+
+
 class Client:
-    """A connection to one API; to be closed, or used in a `with`. Every verb raises `ApiError` and `Unreachable`."""
+    """A connection to one API; to be closed, or used in a `with`. Every verb raises `ApiError` and
+    `Unreachable`, and `BadArgument` for an id that no path can hold."""
 
     def __init__(self, base_url: str, *, shell: str = "default", transport: httpx.BaseTransport | None = None) -> None:
         """`transport` takes the network's place in tests."""
@@ -132,7 +139,7 @@ class Client:
 
     def slot(self, definition: str, name: str = "default", *, position: int | None = None) -> SlotDetail:
         """A slot with its authority."""
-        path = f"/v1/slots/{_part(definition)}/{_part(name)}"
+        path = "/v1/slots/" + _part(definition, "a definition's name") + "/" + _part(name, "a slot's name")
         return from_wire(SlotDetail, self._send("GET", path, query=self._query(position=position)))
 
     def publications(
@@ -151,7 +158,7 @@ class Client:
         self, publication_id: str, *, wait_s: float | None = None, seen: str | None = None
     ) -> PublicationDetail:
         """A publication; with `wait_s` once it is no longer pending, or once it is not as `seen`."""
-        path = f"/v1/publications/{_part(publication_id)}"
+        path = "/v1/publications/" + _part(publication_id, "a publication's id")
         return from_wire(PublicationDetail, self._get_waiting(path, wait_s, seen))
 
     # ---- stimuli ----------------------------------------------------------------------------------------------------
@@ -192,7 +199,9 @@ class Client:
 
     def stimulus(self, stimulus_id: str, *, wait_s: float | None = None, seen: str | None = None) -> StimulusDetail:
         """A stimulus with what it did; with `wait_s` once it was routed, or once it is not as `seen`."""
-        return from_wire(StimulusDetail, self._get_waiting(f"/v1/stimuli/{_part(stimulus_id)}", wait_s, seen))
+        return from_wire(
+            StimulusDetail, self._get_waiting("/v1/stimuli/" + _part(stimulus_id, "a stimulus's id"), wait_s, seen)
+        )
 
     def dead_letters(
         self, *, reason: str | None = None, limit: int | None = None, after: str | None = None
@@ -203,7 +212,8 @@ class Client:
 
     def dead_letter(self, dead_letter_id: str) -> DeadLetter:
         """One of them."""
-        return from_wire(DeadLetter, self._send("GET", f"/v1/dead-letters/{_part(dead_letter_id)}"))
+        path = "/v1/dead-letters/" + _part(dead_letter_id, "a dead letter's id")
+        return from_wire(DeadLetter, self._send("GET", path))
 
     # ---- runs -------------------------------------------------------------------------------------------------------
 
@@ -230,7 +240,7 @@ class Client:
 
     def run(self, execution_id: str, *, wait_s: float | None = None, seen: str | None = None) -> RunDetail:
         """A run; with `wait_s` once it has ended, or once it is not as `seen`."""
-        return from_wire(RunDetail, self._get_waiting(f"/v1/runs/{_part(execution_id)}", wait_s, seen))
+        return from_wire(RunDetail, self._get_waiting("/v1/runs/" + _part(execution_id, "a run's id"), wait_s, seen))
 
     def watch(self, execution_id: str, *, timeout_s: float | None = None) -> Iterator[RunDetail]:
         """A run now, and again whenever something is different, until it has ended or the time is over."""
@@ -262,7 +272,7 @@ class Client:
             "requestedBy": requested_by,
             "wait": wait_s,
         }
-        path = f"/v1/runs/{_part(execution_id)}/cancel"
+        path = "/v1/runs/" + _part(execution_id, "a run's id") + "/cancel"
         return from_wire(Cancelled, self._send("POST", path, body=body, wait_s=wait_s))
 
     def counts(self, *, wait_s: float | None = None, seen: str | None = None) -> Counts:
@@ -275,7 +285,7 @@ class Client:
         """The events of an aggregate in order: a stream such as `execution:<id>`, an id, or `definition/slot`."""
         query = self._query(limit=limit, after=after)
         # A definition's name may hold a slash; of a slot's name it is taken that it doesn't.
-        path = "/".join(_part(part) for part in aggregate.rsplit("/", 1))
+        path = "/".join(_part(part, "an aggregate") for part in aggregate.rsplit("/", 1))
         return from_wire(Page[HistoryEntry], self._send("GET", f"/v1/history/{path}", query=query))
 
     def projections(self) -> tuple[ViewStatus, ...]:
@@ -284,11 +294,11 @@ class Client:
 
     def projection(self, view: str, *, wait_s: float | None = None, seen: str | None = None) -> ViewStatus:
         """How one view is; with `wait_s` once its last rebuild has ended, or once it is not as `seen`."""
-        return from_wire(ViewStatus, self._get_waiting(f"/v1/projections/{_part(view)}", wait_s, seen))
+        return from_wire(ViewStatus, self._get_waiting("/v1/projections/" + _part(view, "a view's name"), wait_s, seen))
 
     def rebuild(self, view: str, *, compare: bool = False) -> Rebuild:
         """Asks whoever projects a view to rebuild it; joins a rebuild that is under way."""
-        path = f"/v1/projections/{_part(view)}/rebuild"
+        path = "/v1/projections/" + _part(view, "a view's name") + "/rebuild"
         return from_wire(Rebuild, self._send("POST", path, body={"compare": compare}))
 
     # ---- health -----------------------------------------------------------------------------------------------------
@@ -353,6 +363,8 @@ class Client:
         timeout_s: float,
     ) -> httpx.Response:
         """Sends a request, again where its connection broke: every command has an id, so that is harmless."""
+        for name, value in query.items():
+            _check(value, f"a value of {name!r}")
         if content is not None:
             headers = {**headers, "Content-Type": "application/json"}
         for tries_left in reversed(range(TRIES_MAX)):
@@ -370,8 +382,23 @@ class Client:
         raise AssertionError("expected a try to end with an answer or an error")
 
 
-def _part(text: str) -> str:
+def _part(text: str, what: str) -> str:
+    """A part of a path. Raises `BadArgument` for what would be another path, or none."""
+    if not text:
+        raise BadArgument(f"expected {what}, found none")
+    if text in (".", ".."):
+        raise BadArgument(f"expected {what}, found {text!r}")
+    _check(text, what)
     return quote(text, safe=":")
+
+
+def _check(text: str, what: str) -> None:
+    if len(text) > PART_CHARACTERS_MAX:
+        raise BadArgument(f"expected {what} of at most {PART_CHARACTERS_MAX} characters, found {len(text)}")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise BadArgument(f"expected {what} in Unicode, found {text!r:.100}") from error
 
 
 def _json_of(answer: httpx.Response, base_url: str) -> object:
