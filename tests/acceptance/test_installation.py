@@ -69,3 +69,31 @@ def test_a_doctor_names_a_disk_that_is_full(interlock: Shell, tmp_path: Path, mo
     found = {each["what"]: each for each in ended.json()["findings"]}["disk of the data"]
     assert (ended.code, found["ok"]) == (1, False)
     assert "make room" in found["remedy"]
+
+
+def test_other_counts_of_partitions_are_answered_with_the_setting_to_set_back(
+    interlock: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = ("--data", str(tmp_path))
+    assert interlock("topics", "create", *data).code == 0
+    monkeypatch.setenv("INTERLOCK_ROUTING_SHARDS", "2")
+    ended = interlock("topics", "check", "--json", *data)
+    remedies = {each["remedy"] for each in ended.json()["faults"]}
+    assert (ended.code, len(remedies)) == (1, 1)
+    assert remedies.pop().startswith("set routing_shards back to 4")
+
+
+def test_a_file_that_is_no_log_or_damaged_is_not_unreachable(interlock: Shell, tmp_path: Path) -> None:
+    (tmp_path / "interlock.sqlite").write_bytes(b"no database" * 1000)
+    ended = interlock("topics", "check", "--data", str(tmp_path))
+    assert ended.code == 1
+    assert ended.err.count("expected") == 1
+
+
+def test_a_password_that_is_missing_is_asked_for_by_its_setting(
+    interlock: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INTERLOCK_KAFKA_SECURITY_PROTOCOL", "SASL_SSL")
+    ended = interlock("topics", "check", "--log", "kafka://127.0.0.1:1")
+    assert ended.code == 2
+    assert "INTERLOCK_KAFKA_PASSWORD" in ended.err

@@ -159,3 +159,12 @@ async def test_a_log_that_is_away_is_unavailable_and_comes_back(service: Service
 
 async def test_the_path_of_an_empty_id_is_no_list(service: Service) -> None:
     assert (await service.http.get("/v1/runs/")).status_code == 404
+
+
+@pytest.mark.parametrize(("query", "says"), [({"slot": "blue"}, "definition"), ({"status": "done"}, "superseded")])
+async def test_publications_that_no_list_can_show_are_refused(
+    service: Service, query: dict[str, str], says: str
+) -> None:
+    answer = await service.http.get("/v1/publications", params=query)
+    assert answer.status_code == 400
+    assert says in answer.json()["message"]

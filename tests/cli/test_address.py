@@ -61,3 +61,15 @@ def test_a_setting_that_is_wrong_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("INTERLOCK_ROUTING_SHARDS", "many")
     with pytest.raises(CommandError, match="routing_shards"):
         load()
+
+
+@pytest.mark.parametrize("text", ["a.b,c", " a.b , c ", '["a.b", "c"]'])
+def test_apps_in_the_environment_have_commas_or_are_json(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("INTERLOCK_APP", text)
+    assert load().app == ("a.b", "c")
+
+
+def test_apps_that_are_neither_say_what_is_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INTERLOCK_APP", "[a.b")
+    with pytest.raises(CommandError, match="commas between them, or a JSON list"):
+        load()

@@ -1,7 +1,7 @@
 """Publishing and its views: preflight, publish, slots, publications."""
 
 import asyncio
-from typing import Final, cast
+from typing import Final, cast, get_args
 
 from starlette.requests import Request
 
@@ -9,6 +9,7 @@ from interlock.api import answers
 from interlock.api.bodies import (
     PreflightBody,
     PublishBody,
+    choice_of,
     cursor_of,
     cursor_text,
     limit_of,
@@ -19,12 +20,13 @@ from interlock.api.bodies import (
 )
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer, marked, path_parts
-from interlock.api.failures import not_found, refused
+from interlock.api.failures import invalid, not_found, refused
 from interlock.domain.messages import Publish
 from interlock.domain.publishing.claims.events import Claim as DomainClaim
 from interlock.domain.publishing.decide import publication_id
 from interlock.domain.publishing.preflight import Preflight as Outcome
 from interlock.domain.publishing.preflight import preflight as look_ahead
+from interlock.domain.publishing.publication.state import Status
 from interlock.domain.refusal import Refusal
 from interlock.domain.sharding import slot_id
 from interlock.projections.reader import WarmingUp
@@ -45,6 +47,7 @@ from interlock.sdk.wire import from_wire
 REPLICA_WAIT_S: Final = 5.0
 """How long a preflight waits until it knows of everything that was published before it."""
 VIEW: Final = "slots"
+STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 
 
 async def preflight(context: Context, request: Request) -> Answer[Preflight]:
@@ -116,6 +119,9 @@ async def publications(context: Context, request: Request) -> Answer[Page[Public
     """Publications, the newest first."""
     query, limit, after = request.query_params, limit_of(request), cursor_of(request)
     shell, definition, slot_name = shell_of(request), query.get("definition"), query.get("slot")
+    if slot_name is not None and definition is None:
+        raise invalid("Expected `definition` with `slot`, found none; slots of two definitions may have one name.")
+    status: Status | None = choice_of(request, "status", STATUSES)
     slot_of = None if definition is None or slot_name is None else slot_id(shell, definition, slot_name)
     await context.at_position(VIEW, position_of(request))
     rows = await context.ask(
@@ -123,7 +129,7 @@ async def publications(context: Context, request: Request) -> Answer[Page[Public
             shell,
             definition_id=definition,
             slot=slot_of,
-            status=query.get("status"),
+            status=status,
             after=after,
             limit=limit + 1,
         )

@@ -134,7 +134,9 @@ def slots_show(
 
 def publications_list(
     definition: Annotated[str | None, typer.Option(help="Only those of this definition.")] = None,
-    status: Annotated[str | None, typer.Option(help="Only those of this status.")] = None,
+    status: Annotated[
+        str | None, typer.Option(help="requested, pending-projection, active, retired, failed, superseded.")
+    ] = None,
     limit: Limit = None,
     after: After = "",
     api: Api = "",

@@ -16,6 +16,7 @@ from interlock.cli.codes import Code, CommandError, usage
 from interlock.cli.ending import Ending
 from interlock.cli.lazily import lazily
 from interlock.cli.logs import set_up_logging
+from interlock.cli.settings import log_problem, shown_log
 from interlock.log.port import LogError
 from interlock.projections.files import ViewHeld
 from interlock.runtime import compose
@@ -95,7 +96,7 @@ class _Process:
             started = await self._started(engine)
             if not started:
                 return
-            log.info("serving %s on %s", ", ".join(engine.roles), self._shown_log())
+            log.info("serving %s on %s", ", ".join(engine.roles), shown_log(self._plan.settings))
             if listener is None:
                 await self._stop.wait()
             else:
@@ -118,9 +119,7 @@ class _Process:
         except compose.UnknownLog as error:
             raise usage(str(error)) from error
         except (LogError, OSError, ValueError) as error:
-            raise CommandError(
-                Code.UNREACHABLE, f"expected a log at {self._shown_log()}, found: {error}", kind="unreachable"
-            ) from error
+            raise log_problem(settings, error) from error
 
     async def _started(self, engine: Engine) -> bool:
         """Starts the engine; False where a signal came first. Raises `CommandError`."""
@@ -134,16 +133,9 @@ class _Process:
         except (Unfit, ViewHeld) as error:
             raise CommandError(Code.FAILED, str(error), kind="state") from error
         except LogError as error:
-            raise CommandError(
-                Code.UNREACHABLE, f"the log at {self._shown_log()} can't be used: {error}", kind="unreachable"
-            ) from error
+            raise log_problem(self._plan.settings, error) from error
         finally:
             for task in (starting, stopped):
                 task.cancel()
             await asyncio.gather(starting, stopped, return_exceptions=True)
         return True
-
-    def _shown_log(self) -> str:
-        """The log's address without what is secret in it."""
-        before, at, behind = self._plan.settings.log_url.rpartition("@")
-        return f"{before.partition('://')[0]}://…@{behind}" if at else behind

@@ -7,7 +7,9 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
-from interlock.cli.codes import CommandError, usage
+from interlock.cli.codes import Code, CommandError, usage
+from interlock.log.port import LogError
+from interlock.log.sqlite_file import WrongFile
 from interlock.runtime.settings import Settings
 
 
@@ -56,8 +58,23 @@ def api_host_port(address: str) -> tuple[str, int]:
     return parts.hostname, port
 
 
-def not_fit(error: Exception) -> CommandError:
-    """A process that must not start."""
-    from interlock.cli.codes import Code
+def log_problem(settings: Settings, error: Exception) -> CommandError:
+    """How a log that can't be used ends a command: only one that may answer later is unreachable."""
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False)[0]
+        return usage(f"the log at {shown_log(settings)}: {first['msg'].removeprefix('Value error, ')}")
+    if isinstance(error, WrongFile):
+        return CommandError(Code.FAILED, str(error), kind="state")
+    if isinstance(error, LogError):
+        return CommandError(Code.UNREACHABLE, f"the log can't be used: {error}", kind="unreachable")
+    if isinstance(error, OSError):
+        return CommandError(
+            Code.UNREACHABLE, f"expected a log at {shown_log(settings)}, found: {error}", kind="unreachable"
+        )
+    return usage(f"the log at {shown_log(settings)}: {error}")
 
-    return CommandError(Code.FAILED, str(error))
+
+def shown_log(settings: Settings) -> str:
+    """The log's address without what is secret in it."""
+    before, at, behind = settings.log_url.rpartition("@")
+    return f"{before.partition('://')[0]}://…@{behind}" if at else behind

@@ -4,12 +4,13 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from interlock.cli.codes import Code, CommandError, usage
+from interlock.cli.codes import usage
+from interlock.cli.settings import log_problem
 from interlock.log.port import LogError, TopicFault
 from interlock.runtime import compose
 from interlock.runtime.backend import Backend
 from interlock.runtime.settings import Settings
-from interlock.runtime.topics import topic_specs
+from interlock.runtime.topics import topic_faults, topic_specs
 
 
 async def create(settings: Settings) -> tuple[list[str], list[TopicFault]]:
@@ -38,7 +39,7 @@ async def check(settings: Settings) -> list[TopicFault]:
 
 async def _faults(settings: Settings, backend: Backend) -> list[TopicFault]:
     """Everything for which a process would not start on this log."""
-    faults = list(await backend.admin.check(topic_specs(settings)))
+    faults = await topic_faults(backend.admin, settings)
     skew_ms = -1000 * await backend.admin.clock_skew_s()
     if abs(skew_ms) > settings.max_clock_skew_ms:
         faults.append(
@@ -68,10 +69,10 @@ async def opened(settings: Settings) -> AsyncGenerator[Backend, None]:
     except compose.UnknownLog as error:
         raise usage(str(error)) from error
     except (LogError, OSError, ValueError) as error:
-        raise CommandError(Code.UNREACHABLE, f"the log can't be opened: {error}", kind="unreachable") from error
+        raise log_problem(settings, error) from error
     try:
         yield backend
     except LogError as error:
-        raise CommandError(Code.UNREACHABLE, f"the log does not answer: {error}", kind="unreachable") from error
+        raise log_problem(settings, error) from error
     finally:
         await backend.close()

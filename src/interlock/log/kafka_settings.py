@@ -69,7 +69,8 @@ class KafkaSettings(BaseModel):
         if self.uses_sasl and (self.username is None or self.password is None):
             raise ValueError(
                 f"expected a username and a password for {self.security_protocol}, found "
-                f"{'no username' if self.username is None else 'no password'}; set both"
+                f"{'no username' if self.username is None else 'no password'}; set kafka_username and "
+                "kafka_password (INTERLOCK_KAFKA_PASSWORD)"
             )
         if self.key_file is not None and self.cert_file is None:
             raise ValueError("expected a certificate for the private key, found none; set cert_file")
@@ -107,10 +108,14 @@ class KafkaSettings(BaseModel):
             raise ValueError(f"expected a url that begins with kafka://, found {parts.scheme or 'no scheme'}")
         userinfo, at, servers = parts.netloc.rpartition("@")
         if at and ":" in userinfo:
-            raise ValueError("expected no password in a Kafka url, found one; set it as the setting `password`")
+            raise ValueError(
+                "expected no password in a Kafka url, found one; set kafka_password (INTERLOCK_KAFKA_PASSWORD)"
+            )
         found: dict[str, object] = dict(parse_qsl(parts.query, keep_blank_values=True))
         if "password" in found or "key_password" in found:
-            raise ValueError("expected no password in a Kafka url, found one; set it as a setting")
+            raise ValueError(
+                "expected no password in a Kafka url, found one; set kafka_password (INTERLOCK_KAFKA_PASSWORD)"
+            )
         if userinfo:
             found["username"] = userinfo
         found["bootstrap"] = tuple(each for each in servers.split(",") if each)

@@ -65,8 +65,8 @@ def faults_of(
             setting="partitions",
             expected=str(spec.partitions),
             found=str(len(state.partitions)),
-            remedy="Partition counts are fixed, because keys belong to shards by them: restore the topic with the "
-            "count that was recorded, or start a new log under another prefix.",
+            remedy="Partition counts are fixed, because keys belong to shards by them: set the count that was "
+            "recorded when it was made, or start a new log under another prefix.",
         )
     replicas = min(len(each.replicas) for each in state.partitions.values())
     if replicas < replication(brokers):

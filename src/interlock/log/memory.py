@@ -318,7 +318,7 @@ class MemoryLog:
                     setting=setting,
                     expected=str(expected),
                     found=str(actual),
-                    remedy="delete the topic, or set what was recorded when it was made",
+                    remedy="set what was recorded when it was made, or use another prefix",
                 )
 
 

@@ -121,7 +121,7 @@ def find_faults(connection: sqlite3.Connection, topics: Sequence[TopicSpec], pat
                     setting=setting,
                     expected=str(wanted),
                     found=str(actual),
-                    remedy="delete the topic, or set what was recorded when it was made",
+                    remedy="set what was recorded when it was made, or use another prefix",
                 )
 
 

@@ -98,7 +98,13 @@ def open_log(path: Path) -> None:
             _prepare(connection, path)
     except sqlite3.Error as error:
         if code_of(error) == sqlite3.SQLITE_NOTADB:
-            raise WrongFile(f"expected {path} to be an Interlock log, found a file of another kind") from error
+            raise WrongFile(
+                f"expected {path} to be an Interlock log, found a file of another kind, or a damaged one"
+            ) from error
+        if code_of(error) == sqlite3.SQLITE_CORRUPT:
+            raise WrongFile(f"expected {path} to be sound, found it damaged: restore a copy of it") from error
+        if code_of(error) == sqlite3.SQLITE_FULL:
+            raise Unavailable(f"expected room for {path}, found its disk full: make room") from error
         raise Unavailable(f"expected to open {path}, found: {error}; is its folder there, and writable?") from error
 
 

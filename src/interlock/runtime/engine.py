@@ -39,7 +39,7 @@ from interlock.runtime.host import ShardHost
 from interlock.runtime.rebuilds import RebuildDesk
 from interlock.runtime.roles import VIEWS_OF_PREPARATION, Role
 from interlock.runtime.settings import Settings
-from interlock.runtime.topics import topic_specs, topics_of
+from interlock.runtime.topics import topic_faults, topic_specs, topics_of
 from interlock.runtime.unserved import UnservedRun, tell_unserved
 
 log = logging.getLogger(__name__)
@@ -170,7 +170,7 @@ class Engine:
             made = await admin.create(specs)
             if made:
                 log.info("made the topics %s", ", ".join(made))
-        faults = await admin.check(specs)
+        faults = await topic_faults(admin, self.settings)
         if faults:
             lines = [
                 f"{one.topic}: {one.setting}: expected {one.expected}, found {one.found}; {one.remedy}"

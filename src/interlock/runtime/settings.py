@@ -1,12 +1,19 @@
 """Every setting and every bound of a process, with its unit. Flags beat the environment, and that beats
 `interlock.toml` in the working directory."""
 
+import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 from urllib.parse import parse_qs, urlsplit
 
-from pydantic import Field, SecretStr
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
 
 Count = Annotated[int, Field(ge=1, le=1024)]
 
@@ -25,7 +32,7 @@ class Settings(BaseSettings):
     """Where views, locks and the embedded log are kept."""
     api: str = "http://127.0.0.1:8321"
     """Where the API listens, and where the CLI and the SDK find it."""
-    app: tuple[str, ...] = ()
+    app: Annotated[tuple[str, ...], NoDecode] = ()
     """Modules whose workflows' activities this process can run."""
     prefix: str = "interlock"
     """What the names of topics begin with; `?prefix=` in the log's address beats it."""
@@ -79,6 +86,19 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Flags (given as arguments), then the environment, then the file."""
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+    @field_validator("app", mode="before")
+    @classmethod
+    def _app_of_text(cls, given: object) -> object:
+        """A list in the environment: names with commas between, or a JSON list."""
+        if not isinstance(given, str):
+            return given
+        if given.lstrip().startswith("["):
+            try:
+                return cast("object", json.loads(given))
+            except ValueError as error:
+                raise ValueError("expected modules with commas between them, or a JSON list of them") from error
+        return tuple(name.strip() for name in given.split(",") if name.strip())
 
     @property
     def log_url(self) -> str:

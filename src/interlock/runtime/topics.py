@@ -1,6 +1,8 @@
 """The topics of an installation: their names, and how many partitions each has for ever."""
 
-from interlock.log.port import TopicSpec
+from dataclasses import replace
+
+from interlock.log.port import LogAdmin, TopicFault, TopicSpec
 from interlock.processors.ports import Topics
 from interlock.runtime.settings import Settings
 
@@ -15,6 +17,24 @@ def topics_of(settings: Settings) -> Topics:
         settings.topics_prefix,
         {"publishing": 1, "routing": settings.routing_shards, "executions": settings.executions_shards},
     )
+
+
+async def topic_faults(admin: LogAdmin, settings: Settings) -> list[TopicFault]:
+    """What is wrong with the topics, with the setting that a count of partitions comes from. Raises `Unavailable`."""
+    topics = topics_of(settings)
+    set_by = {topics.user("stimuli").topic: "stimuli_partitions"}
+    for context in ("routing", "executions"):
+        for topic in (topics.journal(context, 0).topic, topics.inbox(context, 0).topic):
+            set_by[topic] = f"{context}_shards"
+
+    def told(fault: TopicFault) -> TopicFault:
+        setting = set_by.get(fault.topic)
+        if fault.setting != "partitions" or setting is None:
+            return fault
+        remedy = f"set {setting} back to {fault.found}, as it was when the topic was made, or use another prefix"
+        return replace(fault, remedy=remedy)
+
+    return [told(fault) for fault in await admin.check(topic_specs(settings))]
 
 
 def topic_specs(settings: Settings) -> list[TopicSpec]:
