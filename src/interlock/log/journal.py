@@ -184,7 +184,7 @@ class JournalReader:
         if frame is None or frame.id != anchor.id or stored.offset != anchor.base:
             found = "no frame" if frame is None else f"append {frame.number} ({frame.id})"
             raise LogChanged(
-                f"expected append {anchor.number} ({anchor.id}) at offset {anchor.base} of {self.shard}, found {found}: "
+                f"expected append {anchor.number} ({anchor.id}) at {anchor.base} of {self.shard}, found {found}; "
                 "the log was recreated, restored or cut; rebuild from the log, or restore what belongs to it"
             )
 
