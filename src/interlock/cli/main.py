@@ -39,7 +39,7 @@ log_commands.add_to(app)
 
 def main() -> NoReturn:
     """The entry point."""
-    if sys.stdout is None and sys.argv[1:2] not in (["up"], ["serve"]):  # pyright: ignore[reportUnnecessaryComparison]
+    if sys.stdout is None and sys.argv[1:2] not in (["up"], ["serve"]):
         # Python's way to say that it was closed; what these print would be dropped silently.
         print("interlock: expected a standard output to write to, found it closed", file=sys.stderr)
         sys.exit(Code.FAILED)
@@ -51,7 +51,7 @@ def main() -> NoReturn:
             code = end.code
         except CommandError as error:
             code = _tell(error)
-        if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
+        if sys.stdout is not None:
             sys.stdout.flush()
     except OSError as error:
         if error.errno not in OUTPUT_FAILS:
@@ -59,7 +59,8 @@ def main() -> NoReturn:
         if error.errno != errno.EPIPE:
             print(f"interlock: expected to write the output, found: {error.strerror}", file=sys.stderr)
         # Nothing that is written now arrives, the last flush at the exit included.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if sys.stdout is not None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = Code.FAILED
     sys.exit(code)
 
