@@ -64,7 +64,11 @@ def test_a_doctor_names_a_log_and_a_directory_that_cannot_be_used(interlock: She
 
 def test_a_doctor_names_a_disk_that_is_full(interlock: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     full = shutil.disk_usage(tmp_path)._replace(free=1 << 20)
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
+
+    def usage(place: Path) -> object:
+        return full
+
+    monkeypatch.setattr(shutil, "disk_usage", usage)
     ended = interlock("doctor", "--json", "--data", str(tmp_path))
     found = {each["what"]: each for each in ended.json()["findings"]}["disk of the data"]
     assert (ended.code, found["ok"]) == (1, False)
