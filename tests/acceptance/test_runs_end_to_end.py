@@ -1,5 +1,6 @@
 """Runs that somebody ends and runs that nobody can serve, on the real program. On both logs."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,10 +9,16 @@ from pathlib import Path
 import pytest
 
 from interlock.domain.sharding import execution_id
+from interlock.log.kafka import KafkaLog
+from interlock.log.sqlite import SqliteLog
+from interlock.runtime.settings import Settings
+from interlock.runtime.topics import topics_of
+from interlock.schemas.codec import AvroCodec
 from interlock.sdk import ApiError, Client
 from interlock.sdk.types import Unserved
 from interlock.sdk.wire import from_wire
 from interlock.targets import load_target
+from tests.support import deliveries, histories
 from tests.support.installation import BOTH_LOGS, Installation, id_of, install, stimulus, until
 
 pytestmark = pytest.mark.acceptance
@@ -166,6 +173,56 @@ def test_of_two_publishes_from_one_revision_one_wins_and_both_are_answered_alike
     assert (slot.revision, [slot.publication_id]) == (2, [one[1] for one in answers.values() if one[0] == "active"])
 
 
+def test_a_run_resumes_on_what_it_was_started_with_after_its_slot_has_moved_on(installation: Installation) -> None:
+    """Proves: EXE-01, LOG-01 (what an activation changes in several aggregates is one append)."""
+    run = begin(installation, "parcel.sent", {"parcel_id": "pinned"}, "sent-pinned")
+    pinned = installation.becomes(run, "waiting").run
+    installation.publish(f"{APP}:parcels_v2")
+    newer = begin(installation, "parcel.sent", {"parcel_id": "newer"}, "sent-newer")
+    for parcel in ("pinned", "newer"):
+        installation.client.emit_json(stimulus("parcel.signed", {"by": parcel}, f"signed-{parcel}", parcel, ttl="1h"))
+    before, after = installation.becomes(run, "completed"), installation.becomes(newer, "completed")
+    assert (before.run.artifact_id, before.run.publication_id) == (pinned.artifact_id, pinned.publication_id)
+    assert after.run.artifact_id != pinned.artifact_id
+    assert [[step.node_id for step in found.steps] for found in (before, after)] == [
+        ["pack", "signed", "hand_over"],
+        ["pack", "signed", "hand_over", "told"],
+    ]
+
+    streams = {
+        f"slot:{pinned.slot_id}": "SlotActivated",
+        f"publication:{after.run.publication_id}": "PublicationActivated",
+        f"publication:{pinned.publication_id}": "PublicationRetired",
+        "claims:default": "ClaimsChanged",
+    }
+    changed = [
+        [one for one in installation.client.history(stream).items if one.type == f"publishing.{type_}"][-1]
+        for stream, type_ in streams.items()
+    ]
+    assert len({(one.partition, one.number, one.owner) for one in changed}) == 1
+    positions = [one.position for one in changed]
+    assert positions == list(range(positions[0], positions[0] + len(positions)))
+
+
+def test_a_publish_that_fails_leaves_the_authority_where_it_was(installation: Installation) -> None:
+    """Proves: PUB-13 (what does not compile is refused with the reason; what was there goes on starting)."""
+    before = installation.client.slot("errands")
+    document = json.loads(load_target(f"{APP}:errands"))
+    wrong = [
+        {**document, "triggers": [{"type": "nobody", "name": "knows"}]},
+        {**document, "steps": [{"id": "answer", "activity": "answer", "inputs": {"input": "nowhere"}}]},
+        {**document, "steps": [{"id": "input", "activity": "answer"}]},
+    ]
+    for each in wrong:
+        with pytest.raises(ApiError) as refusal:
+            installation.client.publish(json.dumps(each))
+        assert (refusal.value.status, refusal.value.kind) == (400, "invalid")
+        assert "xpected" in refusal.value.message
+    assert installation.client.slot("errands") == before
+    run = installation.ended("errand.asked", _emitted(installation, "after-a-failed-publish")).run
+    assert run.publication_id == before.slot.publication_id
+
+
 def test_a_run_that_nobody_can_serve_says_so_and_completes_once_the_code_comes(installation: Installation) -> None:
     """Proves: LOG-02 (on either log), EXE-01 (it runs on what it was pinned to, though the slot has moved on)."""
     run = begin(installation, "report.asked", {"n": 1}, "report")
@@ -190,6 +247,30 @@ def test_a_run_that_nobody_can_serve_says_so_and_completes_once_the_code_comes(i
     assert installation.client.runs(unserved=True).items == ()
     later = installation.ended("report.asked", _emitted(installation, "report-2", "report.asked")).run
     assert (ended.artifact_id != later.artifact_id, later.output) == (True, {"report": "signed off"})
+
+
+def test_only_what_counts_was_delivered_and_each_answer_has_its_command_behind_it(installation: Installation) -> None:
+    """Proves: CHK-01, CHK-02, LOG-06. Judged from the log alone, after all that the tests before it have done."""
+
+    async def judge() -> bool:
+        settings = Settings(log=installation.url, routing_shards=2, executions_shards=2, stimuli_partitions=2)
+        embedded = installation.url.startswith("sqlite:")
+        log = SqliteLog(installation.url.removeprefix("sqlite:///")) if embedded else KafkaLog(installation.url)
+        try:
+            topics = topics_of(settings)
+            found = await histories.read(log, topics, AvroCodec())
+            arrived = await deliveries.read(log, topics, found)
+        finally:
+            await log.close()
+        histories.check_revisions(found)
+        histories.check_starts(found)
+        histories.check_waits(found)
+        deliveries.check_promises(arrived)
+        deliveries.check_marks(arrived)
+        deliveries.check_answers(arrived)
+        return not deliveries.undelivered(arrived) and len(arrived.replies) > 10
+
+    until(lambda: asyncio.run(judge()), "everything that was promised to be delivered")
 
 
 # ---- within ----------------------------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ def installation(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
     try:
         made.start(APP)
         made.publish(f"{APP}:parcels")
+        made.publish(f"{APP}:echoes")
         yield made
     finally:
         made.close()
@@ -147,6 +148,25 @@ def test_an_event_for_one_ends_at_the_first_wait_and_one_for_all_meets_each(inst
     installation.client.emit_json(sent(parcel, for_all.stimulus.arrived_at_ms + SKEW_MS + 1, key="behind"))
     run, wait = _waiting(installation, parcel, "behind")
     assert installation.types(_stream(run, wait)) == ["routing.WaitRegistered"]
+
+
+def test_an_event_never_resumes_the_run_that_it_starts(installation: Installation) -> None:
+    """Proves: STM-02. A call starts a run that waits for a call of that very name, and lives for an hour: the run that
+    the first one starts waits until the second one comes, and the second one's is resumed by the first."""
+    calls = [stimulus("echo.called", {"parcel_id": "echo", "key": key}, key, "echo", ttl="1h") for key in ("a", "b")]
+    _emit(installation, calls[0], by_http=False)
+    [start] = installation.routed("echo.called", "a", "echo").starts
+    run = installation.becomes(start.execution_id, "waiting")
+    assert run.wait is not None
+    stream = _stream(run, run.wait)
+    until(lambda: installation.types(stream), "the registration of the wait")
+    assert installation.types(stream) == ["routing.WaitRegistered"]
+
+    _emit(installation, calls[1], by_http=True)
+    first, second = (installation.ended("echo.called", key, "echo").run for key in ("a", "b"))
+    assert (first.output, second.output) == ({"parcel_id": "echo", "key": "b"}, {"parcel_id": "echo", "key": "a"})
+    resumed = [installation.routed("echo.called", key, "echo").resumes for key in ("a", "b")]
+    assert [[each.execution_id for each in one] for one in resumed] == [[second.execution_id], [first.execution_id]]
 
 
 def test_a_time_to_live_that_is_over_is_recorded_and_meets_nothing_later(installation: Installation) -> None:

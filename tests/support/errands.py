@@ -71,5 +71,11 @@ parcels = (
     .wait_for(event("parcel.signed"), correlate="parcel_id", id="signed")
     .then(hand_over)
 )
+parcels_v2 = parcels.then(answer, id="told", inputs={"input": "hand_over"})
+echoes = (
+    Workflow("echoes", input=Parcel)
+    .on(event("echo.called"))
+    .wait_for(event("echo.called"), correlate="parcel_id", id="second")
+)
 watches = Workflow("watches", input=Watch).on(event("watch.asked")).then(watch)
 stares = Workflow("stares", input=Watch).on(event("stare.asked")).then(stare)
