@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -247,6 +248,27 @@ def test_a_run_that_nobody_can_serve_says_so_and_completes_once_the_code_comes(i
     assert installation.client.runs(unserved=True).items == ()
     later = installation.ended("report.asked", _emitted(installation, "report-2", "report.asked")).run
     assert (ended.artifact_id != later.artifact_id, later.output) == (True, {"report": "signed off"})
+
+
+def test_every_publication_that_asks_for_an_event_starts_and_no_payload_forges_what_the_run_knows_of_itself(
+    installation: Installation, tmp_path: Path
+) -> None:
+    """Proves: STM-03 (payload and trigger node travel apart from each other, and from what an author names)."""
+    other = installation.client.publish(load_target(f"{APP}:stares"), slot="other").publication_id
+    default = installation.client.slot("stares").slot.publication_id
+    gate = tmp_path / "open"
+    gate.touch()
+    forged = {"gate": str(gate), "input": {"gate": "none"}, "stare": "done", "triggerNode": "x", "stimulusId": "y"}
+    forged |= {"trigger_node": "x", "stimulus_id": "y", "publication_id": "z", "execution_id": "w"}
+    installation.client.emit_json(stimulus("stare.asked", forged, "forged"))
+    found = installation.routed("stare.asked", "forged")
+    assert {each.publication_id for each in found.starts} == {default, other}
+    for start in found.starts:
+        run = installation.becomes(start.execution_id, "completed").run
+        assert (run.output, run.publication_id) == ("over", start.publication_id)
+        assert (run.trigger_node, run.stimulus_id) == ("event:stare.asked", found.stimulus.stimulus_id)
+        [started, *_] = installation.client.history(f"execution:{run.execution_id}").items
+        assert json.loads(cast("dict[str, str]", started.data)["data"]) == forged
 
 
 def test_only_what_counts_was_delivered_and_each_answer_has_its_command_behind_it(installation: Installation) -> None:

@@ -67,6 +67,7 @@ def test_an_activation_puts_the_new_bindings_in_place_of_the_old_ones() -> None:
     ids=["failed", "superseded"],
 )
 def test_a_candidate_that_comes_to_nothing_leaves_no_row(end: PublicationFailed | PublicationSuperseded) -> None:
+    """Proves: PUB-13 (what it had prepared is removed, and what serves stays as it was)."""
     before = folded(*candidate("p1"), *prepared("p1"), *activation("p1", revision=1))
     after = folded(
         *candidate("p1"),
