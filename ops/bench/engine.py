@@ -18,6 +18,7 @@ import uvloop
 from interlock.domain.executions.execution.state import Status
 from interlock.domain.messages import Publish
 from interlock.log.port import Log, Shard
+from interlock.processors.executions.invoker import Invoker
 from interlock.projections.executions.fold import VIEW as EXECUTIONS_VIEW
 from interlock.projections.executions.query import SqliteExecutions
 from interlock.projections.executions.store import EXECUTIONS
@@ -43,7 +44,8 @@ DONE_SECONDS_MAX = 300.0
 class EngineSubject:
     """The engine of a scenario; implements `Subject`."""
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, invoker: Invoker | None = None) -> None:
+        self._invoker = invoker or Echo()
         self._scenario = scenario
         self.settings = scenario.settings()
         """Those of each of its processes."""
@@ -65,7 +67,7 @@ class EngineSubject:
         await self._backend.admin.create(topic_specs(self.settings))
         for number in range(1, len(self._scenario.processes)):
             self._others.append(Child(f"engine {number}", serve, self._scenario, number))
-        self._engine = compose.build(self.settings, self._scenario.processes[0], Echo(), backend=self._backend)
+        self._engine = compose.build(self.settings, self._scenario.processes[0], self._invoker, backend=self._backend)
         await self._engine.start()
         for child in self._others:
             await child.ask_async("start")

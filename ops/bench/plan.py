@@ -10,12 +10,14 @@ from interlock.domain.definitions.executable import Cadence
 from interlock.runtime.roles import Role
 from ops.bench import journal, subject_child
 from ops.bench.figures import Spread, percentile, spread
-from ops.bench.journal import SIZES, Turn
+from ops.bench.journal import BARE_FROM_LOOP, SIZES, Turn
 from ops.bench.process import Child
 from ops.bench.subject import Counts, Load
 from ops.bench.subject_child import Kind
 from ops.bench.work import APART, TOGETHER, LogKind, Scenario
 
+JOURNAL_ROUNDS = 3
+"""The journal's rounds are short, so there are so many for each round of runs."""
 CADENCES: tuple[Cadence, ...] = ("immediate", "coalesced")
 
 Say = Callable[[str], None]
@@ -96,13 +98,13 @@ def measure_journal(log: LogKind, place: Place, options: Options, say: Say) -> l
     child = Child(f"journal on {log}", journal.main, place.scenario(log, f"journal {log}"))
     try:
         rounds: list[list[Turn]] = []
-        for number in range(options.rounds * 3):
+        for number in range(options.rounds * JOURNAL_ROUNDS):
             say(f"{log}: journal, round {number + 1}")
             rounds.append(child.ask("round"))
         child.ask("close")
     finally:
         child.end()
-    whos = dict.fromkeys(turn.who for turn in rounds[0])
+    whos = sorted({turn.who for turn in rounds[0]}, key=("journal", "bare", BARE_FROM_LOOP).index)
     return [_store_result(log, who, size, rounds) for size in SIZES for who in whos]
 
 

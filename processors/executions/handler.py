@@ -72,6 +72,8 @@ class ExecutionsHandler:
         self._options = options
         self._activities = Activities(invoker, self._report, output_bytes_max=options.output_bytes_max)
         self._coalescing = Coalescing(wait_s=options.coalesce_wait_ms / 1000)
+        self._reported: dict[str, tuple[str, int]] = {}
+        """Run → node and attempt whose report is in the mailbox; until that is decided the state still owes the call."""
         self._touched: dict[str, None] | None = None
         """Runs that may owe an activity since the last append; None before the first, when any may."""
         self._mailbox: Mailbox | None = None
@@ -255,7 +257,10 @@ class ExecutionsHandler:
 
     def _start_owed(self, execution_id: str) -> None:
         state = self._running(execution_id)
-        if state is None or self._activities.under_way(execution_id):
+        if state is None:
+            self._reported.pop(execution_id, None)
+            return
+        if self._activities.under_way(execution_id):
             return
         if state.status == "cancelling":
             # It was asked to end before its activity was called, as by a start and a cancel of one unit.
@@ -263,7 +268,7 @@ class ExecutionsHandler:
                 self._mailbox.put(Abandoned(execution_id))
             return
         invocation = decide.invocation(state, self._pinned(state))
-        if invocation is None:
+        if invocation is None or self._reported.get(execution_id) == (invocation.node_id, invocation.attempt):
             return
         if self._invoker.serves(invocation.activity):
             self._activities.start(invocation)
@@ -276,8 +281,9 @@ class ExecutionsHandler:
 
     def _leave(self, reports: list[tuple[str, ActivityFinished]]) -> None:
         assert self._mailbox is not None, "expected activities to be called by `committed` or `settle` only"
-        for report in reports:
-            self._mailbox.put(Finished(*report))
+        for execution_id, finished in reports:
+            self._reported[execution_id] = finished.node_id, finished.attempt
+            self._mailbox.put(Finished(execution_id, finished))
 
     def _cancel_activity(self, execution_id: str) -> None:
         state = self._running(execution_id)
