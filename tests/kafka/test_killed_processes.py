@@ -16,7 +16,7 @@ from interlock.projections.recorded import decode_append
 from interlock.runtime.settings import Settings
 from interlock.runtime.topics import topics_of
 from interlock.schemas.codec import AvroCodec
-from tests.support import histories
+from tests.support import deliveries, histories
 from tests.support.fleet import Fleet, Member
 from tests.support.kafka import Brokers
 
@@ -144,6 +144,10 @@ async def _killed(
         histories.check_revisions(found)
         histories.check_starts(found)
         histories.check_each_by_its_authority(found, "chore.asked")
+        arrived = await deliveries.read(log, topics_of(settings), found)
+        deliveries.check_promises(arrived)
+        deliveries.check_marks(arrived)
+        deliveries.check_answers(arrived)
         assert len(histories.started(found)) == stimuli
         assert set(histories.outcomes(found).values()) == {"ExecutionCompleted"}
         assert len(histories.outcomes(found)) == stimuli
