@@ -73,7 +73,7 @@ class ExecutionsHandler:
         self._activities = Activities(invoker, self._report, output_bytes_max=options.output_bytes_max)
         self._coalescing = Coalescing(wait_s=options.coalesce_wait_ms / 1000)
         self._reported: dict[str, tuple[str, int]] = {}
-        """Run → node and attempt whose report is in the mailbox; until that is decided the state still owes the call."""
+        """Run → node and attempt whose report is in the mailbox; until it is decided the state still owes the call."""
         self._touched: dict[str, None] | None = None
         """Runs that may owe an activity since the last append; None before the first, when any may."""
         self._mailbox: Mailbox | None = None
