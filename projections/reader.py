@@ -80,7 +80,7 @@ class ViewReader:
 
     def __init__(self, directory: Path, view: View) -> None:
         """Opens nothing yet; `directory` is the one that the projector writes to."""
-        self._view = view
+        self.view = view
         self._files = ViewFiles(directory, view.name)
         self._lock = threading.Lock()
         self._generation: int | None = None
@@ -92,7 +92,7 @@ class ViewReader:
         with self._lock:
             connection, marks = self._begin()
             try:
-                yield Snapshot(self._view, connection, marks)
+                yield Snapshot(self.view, connection, marks)
             finally:
                 connection.execute("ROLLBACK")
 
@@ -141,17 +141,17 @@ class ViewReader:
             if self._files.serving() == generation:
                 return connection, self._checked(marks)
             self._close()
-        raise WarmingUp(f"expected a view {self._view.name!r} in {self._files.directory}, found none that serves yet")
+        raise WarmingUp(f"expected a view {self.view.name!r} in {self._files.directory}, found none that serves yet")
 
     def _checked(self, marks: Marks) -> Marks:
         problem = ""
-        if marks.fingerprint != self._view.fingerprint:
+        if marks.fingerprint != self.view.fingerprint:
             problem = "made by another release"
         elif not marks.filled:
             problem = "still being filled"
         if problem:
             self._close()
-            raise WarmingUp(f"expected the view {self._view.name!r} to be filled, found it {problem}; ask again soon")
+            raise WarmingUp(f"expected the view {self.view.name!r} to be filled, found it {problem}; ask again soon")
         return marks
 
     def _opened(self, generation: int) -> sqlite3.Connection:

@@ -2,13 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
 from interlock.api.failures import Failure
 from interlock.api.queries import Queries
-from interlock.log.port import Shard
+from interlock.log.journal import START, JournalReader, Position
+from interlock.log.port import LogError, Shard
 from interlock.projections.reader import WarmingUp
 from interlock.runtime.engine import Engine
 
@@ -18,6 +19,8 @@ THREADS: Final = 4
 """Questions to views at once; one takes well under a millisecond."""
 POSITION_WAIT_S: Final = 5.0
 """How long an answer waits for a view to reach the position that it was asked for."""
+LAST_NUMBER_READ_S: Final = 1.0
+"""How long one read waits for records that are known to be there."""
 LOOK_FIRST_S: Final = 0.002
 LOOK_MAX_S: Final = 0.05
 """How often a waiting request looks again while things change, or while another process projects the view."""
@@ -69,6 +72,42 @@ class Context:
         if not await self.queries.readers[view].reached({shard: position}, POSITION_WAIT_S):
             raise WarmingUp(f"expected the view {view!r} at position {position} of publishing, found it before that")
 
+    async def require_current(self, view: str) -> None:
+        """To be called before "not found" is said: the view holds everything that counted when the request came.
+
+        A view that was live may be behind since: its process may have died. Raises `WarmingUp` where it does not get
+        there in time, or where the log can't be asked.
+        """
+        positions = await self.ask(lambda: self._positions(view))
+        try:
+            numbers = {
+                shard: await self._last_number(shard, positions.get(shard, START))
+                for shard in self.engine.shards_of(self.queries.readers[view].view)
+            }
+        except LogError as error:
+            raise WarmingUp(f"expected to compare the view {view!r} with the log, found: {error}") from error
+        if not await self.queries.readers[view].reached(numbers, POSITION_WAIT_S):
+            raise WarmingUp(
+                f"expected the view {view!r} to hold what the journals held when it was asked, found it behind; "
+                "is a process with the role projector running? `interlock projections list` shows how far it is"
+            )
+
+    def _positions(self, view: str) -> Mapping[Shard, Position]:
+        with self.queries.readers[view].snapshot() as snapshot:
+            return snapshot.positions()
+
+    async def _last_number(self, shard: Shard, position: Position) -> int:
+        """The number of the last append of a journal that counts now."""
+        log = self.engine.parts.backend.log
+        end = (await log.end(shard)).end
+        reader = JournalReader(log, shard, position)
+        try:
+            while reader.next_offset < end:
+                await reader.read(LAST_NUMBER_READ_S)
+            return reader.position.number
+        finally:
+            await reader.close()
+
     async def until(
         self,
         views: Sequence[str],
@@ -81,7 +120,7 @@ class Context:
         While something that was asked for is not there yet, or a view warms up, it goes on looking too.
         """
         deadline = time.monotonic() + (wait_s or 0.0)
-        looks = 0
+        looks, current = 0, False
         while True:
             # Listening begins before the look, or a change between the two would be missed.
             changed = asyncio.ensure_future(self._changed(views, looks))
@@ -95,6 +134,11 @@ class Context:
                     return found
                 remaining_s = deadline - time.monotonic()
                 if remaining_s <= 0 or self.stopping or not _may_pass(problem):
+                    if isinstance(problem, Failure) and problem.status == 404 and not current:
+                        # Only a view that has read to the ends of its journals may say so.
+                        await asyncio.gather(*(self.require_current(view) for view in views))
+                        current = True
+                        continue
                     if problem is not None:
                         raise problem
                     assert found is not None

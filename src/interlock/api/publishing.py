@@ -106,13 +106,17 @@ async def slot(context: Context, request: Request) -> Answer[SlotDetail]:
         raise not_found("Expected the path of a slot as /v1/slots/<definition>/<name>, found another.")
     definition, name = parts
     await context.at_position(VIEW, position_of(request))
-    found = await context.ask(lambda: context.queries.slots.slot(shell_of(request), definition, name))
-    if found is None:
-        raise not_found(
-            f"Expected a slot {name!r} of definition {definition!r}, found none; "
-            "`interlock slots list` shows those that there are."
-        )
-    return Answer(200, SlotDetail(slot=answers.slot(found.slot), authority=answers.publication_detail(found.authority)))
+
+    async def look() -> SlotDetail:
+        found = await context.ask(lambda: context.queries.slots.slot(shell_of(request), definition, name))
+        if found is None:
+            raise not_found(
+                f"Expected a slot {name!r} of definition {definition!r}, found none; "
+                "`interlock slots list` shows those that there are."
+            )
+        return SlotDetail(slot=answers.slot(found.slot), authority=answers.publication_detail(found.authority))
+
+    return Answer(200, await context.until((VIEW,), None, look, lambda _: True))
 
 
 async def publications(context: Context, request: Request) -> Answer[Page[Publication]]:

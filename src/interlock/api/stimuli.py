@@ -92,7 +92,13 @@ async def dead_letters(context: Context, request: Request) -> Answer[Page[DeadLe
 async def dead_letter(context: Context, request: Request) -> Answer[DeadLetter]:
     """A stimulus that could not be routed, with the reason and where it came from."""
     identity = request.path_params["dead_letter_id"]
-    found = await context.ask(lambda: context.queries.stimuli.dead_letter(identity))
-    if found is None:
-        raise not_found(f"Expected a dead letter {identity!r}, found none; `interlock dead-letters list` shows all.")
-    return Answer(200, answers.dead_letter(found))
+
+    async def look() -> DeadLetter:
+        found = await context.ask(lambda: context.queries.stimuli.dead_letter(identity))
+        if found is None:
+            raise not_found(
+                f"Expected a dead letter {identity!r}, found none; `interlock dead-letters list` shows all."
+            )
+        return answers.dead_letter(found)
+
+    return Answer(200, await context.until((VIEW,), None, look, lambda _: True))

@@ -8,8 +8,7 @@ from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
 from interlock.cli.codes import Code, CommandError, usage
-from interlock.log.port import LogError
-from interlock.log.sqlite_file import WrongFile
+from interlock.log.port import LogError, WrongLog
 from interlock.runtime.settings import Settings
 
 
@@ -63,7 +62,7 @@ def log_problem(settings: Settings, error: Exception) -> CommandError:
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False, include_input=False)[0]
         return usage(f"the log at {shown_log(settings)}: {first['msg'].removeprefix('Value error, ')}")
-    if isinstance(error, WrongFile):
+    if isinstance(error, WrongLog):
         return CommandError(Code.FAILED, str(error), kind="state")
     if isinstance(error, LogError):
         return CommandError(Code.UNREACHABLE, f"the log can't be used: {error}", kind="unreachable")

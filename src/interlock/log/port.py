@@ -62,6 +62,10 @@ class LogError(Exception):
     """The root of what a log may answer; every message says what was asked, what was found, and what to do."""
 
 
+class WrongLog(LogError):
+    """What stands at the address is no log that this program can use; nothing was changed, and waiting is no use."""
+
+
 class Doubt(LogError):
     """A batch may have landed, may land later, or never will; only reading the log tells (never retry blindly)."""
 

@@ -24,7 +24,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
-from interlock.log.port import LogError, Unavailable
+from interlock.log.port import Unavailable, WrongLog
 
 APPLICATION_ID = 0x494C4B4C
 """Marks the file as ours ("ILKL"), where SQLite and `file` look for it."""
@@ -84,7 +84,7 @@ INSERT INTO meta VALUES (1, 1, 1);
 """
 
 
-class WrongFile(LogError):
+class WrongFile(WrongLog):
     """The file is not a log that this program can use; nothing was changed in it."""
 
 
