@@ -22,8 +22,8 @@ CHUNK = 100
 
 TOGETHER: tuple[tuple[Role, ...], ...] = (ROLES,)
 """Every role in one process, as `interlock up` has it."""
-APART: tuple[tuple[Role, ...], ...] = (("publishing", "routing", "api"), ("executions",), ("projector",))
-"""The heavy roles in processes of their own."""
+APART: tuple[tuple[Role, ...], ...] = (("publishing", "routing", "executions", "api"), ("projector",))
+"""The views in a process of their own: two processes for two cores."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
