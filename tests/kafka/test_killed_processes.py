@@ -75,10 +75,11 @@ class Load:
                         self.moved.set()
 
     async def until(self, outstanding_min: int) -> None:
-        """Waits until so many runs are outstanding."""
-        while self.sent - len(self.completed) < outstanding_min:
-            self.moved.clear()
-            await self.moved.wait()
+        """Waits until so many runs are outstanding; a pace at which so many never are is a mistake of the test."""
+        async with asyncio.timeout(60.0):
+            while self.sent - len(self.completed) < outstanding_min:
+                self.moved.clear()
+                await self.moved.wait()
 
     async def done(self, count: int, timeout_s: float) -> None:
         """Waits until so many have completed."""

@@ -8,7 +8,7 @@ from interlock import Workflow, activity, event
 @activity
 async def begin(input: int) -> int:
     """Takes long enough that some are under way at any moment."""
-    await asyncio.sleep(1.5)
+    await asyncio.sleep(4.0)
     return input
 
 
