@@ -25,7 +25,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from interlock.log.frame import NOTHING, Append, Entry, Frame, assemble, is_event, read_frame
-from interlock.log.port import BatchTooLarge, Doubt, Log, LogError, OffsetGone, Reader, Shard, Stored, batch_bytes
+from interlock.log.port import Doubt, Log, LogError, OffsetGone, Reader, Shard, Stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,11 +279,6 @@ class Journal:
             position=last.events,
         )
         batch = assemble(frame, note, entries)
-        size = batch_bytes(batch)
-        if size > self._log.batch_bytes_max:
-            raise BatchTooLarge(
-                f"expected an append to {self.shard} of at most {self._log.batch_bytes_max} bytes, found {size}"
-            )
         self._sending = True
         try:
             base = await self._log.send(self.shard, batch)
