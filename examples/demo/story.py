@@ -20,6 +20,8 @@ STIMULI, DEAD_LETTERS = "stimuli by outcome", "dead letters by reason"
 BY_STATUS, BY_VERSION = "runs by status", "runs by version"
 
 SETTLED_S = 90.0
+WARM_S = 30.0
+"""How long the first look may wait for a view that is warming up, in seconds."""
 """How long a batch of stimuli may take."""
 REPUBLISHED = (2, 5001, 60)
 RUSH = (3, 7001, 120)
@@ -170,7 +172,8 @@ class Story:
                         f"expected {wanted} stimuli, dead letters and completed runs within {SETTLED_S:g} s, "
                         f"found {found}"
                     )
-                counts = client.counts(wait_s=1.0 if seen else None, seen=seen)
+                # The first look may meet a view that is warming up after a restart, which is waited for.
+                counts = client.counts(wait_s=1.0 if seen else WARM_S, seen=seen)
                 seen = counts.mark
                 rejected = sum(look.dead_letters_by_reason(client).values())
                 found = (sum(counts.stimuli.values()), rejected, counts.runs.get("completed", 0))

@@ -152,7 +152,7 @@ def environment() -> dict[str, str]:
 def eventually(look: Callable[[], Any], client: Client) -> Any:
     """What `look` gives once it gives something; looks again whenever the engine has done something."""
     deadline = time.monotonic() + WAIT_S
-    seen = client.counts().mark
+    seen = client.counts(wait_s=WAIT_S).mark
     while not (found := look()):
         assert time.monotonic() < deadline, "expected it by now, found nothing"
         seen = client.counts(wait_s=1, seen=seen).mark
