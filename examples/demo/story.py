@@ -20,9 +20,9 @@ STIMULI, DEAD_LETTERS = "stimuli by outcome", "dead letters by reason"
 BY_STATUS, BY_VERSION = "runs by status", "runs by version"
 
 SETTLED_S = 90.0
+"""How long a batch of stimuli may take."""
 WARM_S = 30.0
 """How long the first look may wait for a view that is warming up, in seconds."""
-"""How long a batch of stimuli may take."""
 REPUBLISHED = (2, 5001, 60)
 RUSH = (3, 7001, 120)
 """Further stimuli: the seed, the first order's number, and how many orders."""
