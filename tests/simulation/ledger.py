@@ -1,0 +1,80 @@
+"""What the clients of a simulated run have sent, and what each of them was told of it and when.
+
+The engine never sees it. Checkers compare it with the journals: what was acknowledged is never lost and happened at
+most once, what was refused never happens, and each doubt ends as one of the two.
+
+Always true: entries are kept in the order of their sending and never leave; what was told is only added to.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from interlock.domain.messages import CancelExecution, Publish, RouteStimulus
+from interlock.log.port import Shard
+
+Word = Literal["landed", "done", "refused", "failed", "pending", "doubt", "never"]
+"""What a client is told.
+
+landed: the log has taken it (stimuli) · done, refused, failed: the answer to a command · pending: no answer in time ·
+doubt: it may have landed or land later · never: the log refused the write, so this sending of it never lands.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One thing that a client was told."""
+
+    at_ms: int
+    """The true time of the run, which no process's clock shows."""
+    word: Word
+    body: dict[str, object] = field(default_factory=dict[str, object])
+    """An answer's body; else empty."""
+    offset: int = -1
+    """Where it landed, for landed; else -1."""
+
+
+@dataclass(slots=True)
+class Sent:
+    """One command, stimulus or record that a client has sent; repetitions of one command share an entry."""
+
+    number: int
+    """Position in the ledger, from 0."""
+    client: str
+    at_ms: int
+    """When it was sent first, in true time."""
+    what: Publish | CancelExecution | RouteStimulus | bytes
+    """A command or stimulus through the gateway, or the bytes of a record on the topic of stimuli."""
+    shard: Shard | None = None
+    """Where a record was written to; None for what goes through the gateway."""
+    told: list[Told] = field(default_factory=list[Told])
+
+    @property
+    def command_id(self) -> str:
+        """The id that its answer carries; "" for what has no answer."""
+        return self.what.command_id if isinstance(self.what, Publish | CancelExecution) else ""
+
+    def was_told(self, *words: Word) -> Told | None:
+        """The first time that it was told one of these."""
+        return next((told for told in self.told if told.word in words), None)
+
+
+class Ledger:
+    """All of it, of all clients."""
+
+    def __init__(self) -> None:
+        self.sent: list[Sent] = []
+        self.by_command: dict[str, Sent] = {}
+
+    def send(
+        self,
+        client: str,
+        at_ms: int,
+        what: Publish | CancelExecution | RouteStimulus | bytes,
+        shard: Shard | None = None,
+    ) -> Sent:
+        """Notes that something is about to be sent, before it is."""
+        entry = Sent(len(self.sent), client, at_ms, what, shard)
+        self.sent.append(entry)
+        if entry.command_id:
+            self.by_command[entry.command_id] = entry
+        return entry
