@@ -313,7 +313,7 @@ class Ownership:
     def _decision(self, received: Received, unit: Unit) -> Decided:
         message = received.message
         if isinstance(message, RejectStimulus) and self._context != "routing":
-            return Decision((), (Intent("dead-letters", message.dead_letter_id, message),))
+            return Decision((), (Intent("routing", message.dead_letter_id, message),))
         answer = self._book.answers.get(getattr(message, "command_id", ""))
         if answer is not None:
             return Decision((), (Intent("replies", answer.command_id, answer),))

@@ -331,4 +331,4 @@ def _dead_letter(message: StartExecution, reason: str, detail: str, now_ms: int)
         rejected_at_ms=now_ms,
         origin=Origin(channel="kafka"),
     )
-    return Decision((), (Intent("dead-letters", letter.dead_letter_id, letter),))
+    return Decision((), (Intent("routing", letter.dead_letter_id, letter),))

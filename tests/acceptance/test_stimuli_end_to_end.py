@@ -105,6 +105,15 @@ def test_what_is_unfit_is_a_dead_letter_with_its_origin_and_what_is_behind_goes_
     _check_topic(installation, letters)
 
 
+@pytest.mark.parametrize("context", ["publishing", "routing", "executions"])
+def test_what_is_no_message_in_an_inbox_is_a_dead_letter_too(installation: Installation, context: str) -> None:
+    """Proves: STM-07. Inboxes are the engine's own, yet anyone with access to the log can write there."""
+    [where] = installation.outside.write(installation.topic(f"{context}.inbox"), 0, [b"no message of this engine"])
+    letter = _letter_at(installation, where, f"{context}.inbox")
+    assert (letter.reason, letter.size) == ("unreadable", len(b"no message of this engine"))
+    _check_topic(installation, [letter])
+
+
 def test_a_key_that_is_used_again_shows_nothing_of_what_came_first(installation: Installation, mark: str) -> None:
     """Proves: STM-04, STM-07. By the topic and by HTTP, in either order."""
     first, second = {"iban": f"secret-of-the-first-{mark}"}, {"iban": f"of-the-second-{mark}"}
@@ -214,15 +223,9 @@ def _place(installation: Installation, key: str) -> tuple[int, int]:
     return event.partition, event.position
 
 
-def _letter_at(installation: Installation, written: Written) -> DeadLetter:
-    """The dead letter of a record, once it is there."""
-
-    def look() -> list[DeadLetter]:
-        letters = installation.client.dead_letters(limit=500).items
-        return [each for each in letters if (each.origin.partition, each.origin.offset) == _at(written)]
-
-    [letter] = until(look, f"a dead letter of {written}")
-    assert letter.origin.topic.partition("@")[0] == installation.topic("stimuli")
+def _letter_at(installation: Installation, written: Written, name: str = "stimuli") -> DeadLetter:
+    """The dead letter of a record of a topic, once it is there."""
+    [letter] = until(lambda: _letters_at(installation, written, name), f"a dead letter of {written} in {name}")
     assert installation.client.dead_letter(letter.dead_letter_id) == letter
     return letter
 
@@ -232,8 +235,16 @@ def _nothing_rejected_at(installation: Installation, written: Written) -> None:
     key = f"behind-{written.partition}-{written.offset}"
     installation.outside.write(installation.topic("stimuli"), written.partition, [errand(key)])
     installation.ended(NAME, key, "c")
-    letters = installation.client.dead_letters(limit=500).items
-    assert [each for each in letters if (each.origin.partition, each.origin.offset) == _at(written)] == []
+    assert _letters_at(installation, written, "stimuli") == []
+
+
+def _letters_at(installation: Installation, written: Written, name: str) -> list[DeadLetter]:
+    origin = (installation.topic(name), *_at(written))
+    return [
+        each
+        for each in installation.client.dead_letters(limit=500).items
+        if (each.origin.topic.partition("@")[0], each.origin.partition, each.origin.offset) == origin
+    ]
 
 
 def _check_topic(installation: Installation, letters: list[DeadLetter]) -> None:
