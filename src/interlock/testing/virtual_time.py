@@ -6,38 +6,64 @@ What would surprise: real sockets and threads have no place on it; whoever waits
 
 import asyncio
 import selectors
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import TypeVar
+
+from interlock.testing.seeded_order import Hook, SeededOrder
+from interlock.testing.waiting import waiting_tasks
 
 T = TypeVar("T")
 
 
 class Deadlock(RuntimeError):
-    """Every task waits for something that no timer will bring."""
+    """Every task waits for something that no timer will bring; the message says which task waits where."""
 
 
-class _Jump(selectors.SelectSelector):
+class Jump(selectors.SelectSelector):
     """A selector that, asked to wait, moves the clock instead."""
 
     def __init__(self) -> None:
         super().__init__()
         self.now_s = 0.0
+        self.waiting: Callable[[], list[str]] = list
+        """Says which task waits where, for the message of a `Deadlock`."""
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        """What is ready now; else nothing, and the clock is `timeout` seconds further. Raises `Deadlock`."""
         ready = super().select(0)
-        if ready or timeout == 0:
-            return ready
-        if timeout is None:
-            raise Deadlock("expected something to wait for, found that every task waits for another")
-        self.now_s += max(timeout, 0.0)
+        if not ready:
+            self.wait(timeout)
         return ready
+
+    def wait(self, timeout: float | None) -> None:
+        """Moves the clock. Raises `Deadlock` where nothing will ever come."""
+        if timeout is None:
+            lines = ["expected something to wait for, found that every task waits for another:", *self.waiting()]
+            raise Deadlock("\n  ".join(lines))
+        self.now_s += max(timeout, 0.0)
+
+
+class _SeededJump(Jump):
+    """Looks at no file descriptor: there is nothing but the tasks, and asking the system would cost time."""
+
+    def __init__(self, order: SeededOrder) -> None:
+        super().__init__()
+        self._order = order
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        self._order.after_step()
+        # The hook may have made something ready after the loop had found nothing and asked for a wait.
+        if not self._order:
+            self.wait(timeout)
+        return []
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
     """A loop whose `time()` jumps to the next timer."""
 
-    def __init__(self) -> None:
-        self._jump = _Jump()
+    def __init__(self, jump: Jump | None = None) -> None:
+        self._jump = jump or Jump()
+        self._jump.waiting = lambda: waiting_tasks(self)
         super().__init__(self._jump)
         # Timers closer than this count as due together; with the real clock's resolution, sums of floats would stall.
         self._clock_resolution = 1e-9
@@ -45,6 +71,58 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         """Seconds since the loop was made."""
         return self._jump.now_s
+
+
+class SeededLoop(VirtualLoop):
+    """A loop on which chance decides who goes next, and one seed always decides alike (see `seeded_order`).
+
+    Whatever is given to threads runs on the loop's own, as a step of its own, so time never passes while it works; code
+    that blocks a thread blocks everybody. Sockets and pipes never become ready.
+    """
+
+    def __init__(self, seed: int | str) -> None:
+        order = SeededOrder(seed)
+        super().__init__(_SeededJump(order))
+        self._order = order
+        # The loop's own queue of what is ready: it appends, and takes from the left what it runs next.
+        self._ready = order
+
+    @property
+    def steps(self) -> int:
+        """How many steps have begun: each is a task's code from one wait to the next, or a call meant for a thread."""
+        return self._order.steps
+
+    def after_each(self, hook: Hook | None, *, every: int = 1) -> None:
+        """Calls `hook(steps, task)` after each step, or each `every`-th, before anything else runs; None ends that.
+
+        `task` is the one that has made the step, or None for a call that was meant for a thread. What the hook raises
+        ends the run.
+        """
+        self._order.hook_to(hook, every)
+
+    def at_step(self, step: int, hook: Hook) -> None:
+        """Calls `hook` once, after the step of that number (or the next one, where it has passed)."""
+        self._order.hook_once(step, hook)
+
+    def run_in_executor(self, executor: object, func: Callable[..., T], *args: object) -> asyncio.Future[T]:
+        """Runs `func` here, some steps later, as if a thread had taken a while."""
+        answer: asyncio.Future[T] = self.create_future()
+
+        def job() -> None:
+            if answer.cancelled():
+                return
+            try:
+                answer.set_result(func(*args))
+            except StopIteration as error:
+                answer.set_exception(RuntimeError(f"expected a result, found {error!r}, which no future can hold"))
+            except Exception as error:  # noqa: BLE001 - a thread hands whatever it is to who waits for it
+                answer.set_exception(error)
+
+        self._order.add_step(asyncio.Handle(job, (), self))
+        return answer
+
+    def _write_to_self(self) -> None:
+        """Nobody sleeps, so nobody has to be woken."""
 
 
 class LoopClock:
@@ -62,7 +140,11 @@ class LoopClock:
         return self._start_ms + self.offset_ms + int(self._loop.time() * 1000)
 
 
-def run_virtual(main: Coroutine[object, object, T]) -> T:
-    """Runs a coroutine to its end on a `VirtualLoop` of its own."""
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+def run_virtual(main: Coroutine[object, object, T], *, seed: int | str | None = None) -> T:
+    """Runs a coroutine to its end on a `VirtualLoop` of its own, or with a seed on a `SeededLoop`."""
+
+    def loop() -> VirtualLoop:
+        return VirtualLoop() if seed is None else SeededLoop(seed)
+
+    with asyncio.Runner(loop_factory=loop) as runner:
         return runner.run(main)
