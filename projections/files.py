@@ -11,7 +11,13 @@ another could meet the other's log. Instead the link moves to the new copy in on
 import fcntl
 import os
 import re
+import time
 from pathlib import Path
+from typing import Final
+
+LOCK_TRIES: Final = 10
+LOCK_RETRY_S: Final = 0.005
+"""Who only asks whether a view is held locks it for microseconds; that must not look like a holder."""
 
 
 class ViewHeld(Exception):
@@ -31,10 +37,10 @@ class ViewFiles:
     def hold(self) -> None:
         """Takes the right to write. Raises `ViewHeld`."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        path = self.directory / f"{self._view}.lock"
+        path = self._lock_path
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(descriptor)
         except BlockingIOError as error:
             holder = os.read(descriptor, 100).decode(errors="replace").strip() or "unknown"
             os.close(descriptor)
@@ -48,6 +54,20 @@ class ViewFiles:
         os.truncate(descriptor, 0)
         os.write(descriptor, b"%d\n" % os.getpid())
         self._lock = descriptor
+
+    def held(self) -> bool:
+        """Whether a process holds the right to write now."""
+        try:
+            descriptor = os.open(self._lock_path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False
 
     def let_go(self) -> None:
         """Gives the right to write back."""
@@ -89,6 +109,22 @@ class ViewFiles:
         for each in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
             each.unlink(missing_ok=True)
 
+    @property
+    def _lock_path(self) -> Path:
+        return self.directory / f"{self._view}.lock"
+
     def _generation(self, name: str) -> int | None:
         found = re.fullmatch(rf"{re.escape(self._view)}\.([0-9]+)\.sqlite", name)
         return None if found is None else int(found[1])
+
+
+def _lock(descriptor: int) -> None:
+    """Raises `BlockingIOError` where another holds it."""
+    for _ in range(LOCK_TRIES - 1):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(LOCK_RETRY_S)
+        else:
+            return
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -97,6 +97,8 @@ def test_roles_in_processes_of_their_own_are_one_system(processes: Processes) ->
     for name in ("routing", "executions", "publishing", "projector"):
         processes.running[name].kill()
         processes.running[name].wait()
+        if name == "projector":
+            assert [problem for problem in api.ready().problems if "no process projects the view executions" in problem]
         processes.start(name)
     for order in orders:
         api.emit_json(text(payment_received(order)))

@@ -70,10 +70,13 @@ def test_a_view_that_another_process_holds_is_refused(tmp_path: Path) -> None:
         assert child.stdout is not None
         assert child.stdout.readline() == "held\n"
         files = ViewFiles(tmp_path, "executions")
+        assert not ViewFiles(tmp_path, "slots").held()
+        assert files.held()
         with pytest.raises(ViewHeld, match=f"locked by process {child.pid};"):
             files.hold()
         child.kill()
         child.wait()
+        assert not files.held()
         files.hold()
         files.let_go()
     finally:

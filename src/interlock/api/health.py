@@ -16,6 +16,7 @@ from interlock.api.bodies import wait_of
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer
 from interlock.log.port import LogError
+from interlock.projections.files import ViewFiles
 from interlock.projections.reader import WarmingUp
 from interlock.runtime.engine import Engine
 from interlock.sdk.types import Health
@@ -70,7 +71,9 @@ async def until_none(
 
 
 async def _view(context: Context, view: str) -> list[str]:
-    """What keeps a view that another process projects from answering."""
+    """What keeps a view that another process projects from answering, or from going on."""
+    if not await context.ask(ViewFiles(context.engine.settings.data / "views", view).held):
+        return [f"no process projects the view {view}: expected one with the role projector and this data directory"]
     try:
         await context.require_caught_up(view)
     except (WarmingUp, sqlite3.Error) as error:
