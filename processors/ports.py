@@ -88,5 +88,7 @@ class Bounds:
     """How long offsets of the stimuli topic wait to be committed; what came within it is sent again after a crash."""
     read_wait_s: float = 0.5
     """How long a read waits for records."""
+    look_s: float = 0.25
+    """How often is looked for what nothing wakes a process for: requests in files, and what it lacks the code of."""
     stop_s: float = 5.0
     """How long a stop lets appends and deliveries finish."""

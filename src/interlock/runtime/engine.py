@@ -107,7 +107,7 @@ class Engine:
             await self._start_ingress()
         if "executions" in self.roles:
             await self._start_shards("executions", self._executions_handler)
-            self._run("unserved runs", tell_unserved(self.unserved, self.parts.clock))
+            self._run("unserved runs", tell_unserved(self.unserved, self.parts.clock, look_s=self.parts.bounds.look_s))
         if "api" in self.roles:
             self._run("answers", self.gateway.run())
 
@@ -213,7 +213,7 @@ class Engine:
             topics=self.topics,
         )
         self._run("preparation of triggers", preparation.run())
-        self._run("rebuilds", RebuildDesk(directory, self.views, self.parts.clock).run())
+        self._run("rebuilds", RebuildDesk(directory, self.views, self.parts.clock, look_s=self.parts.bounds.look_s).run())
 
     def _view_host(self, view: View, directory: Path) -> ViewHost:
         backend = self.parts.backend

@@ -28,8 +28,8 @@ from interlock.projections.projector import ViewStopped
 
 log = logging.getLogger(__name__)
 
-LOOK_S: Final = 0.25
-"""How often the holder looks for a request, and how often it reports: a person waits, and a look costs microseconds."""
+REPORT_S: Final = 0.25
+"""How often the holder reports how far a rebuild is: a person waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,10 +114,12 @@ def _read(path: Path) -> RebuildReport | None:
 class RebuildDesk:
     """Takes up requests for the views that this process holds."""
 
-    def __init__(self, directory: Path, views: Mapping[str, ViewHost], clock: Clock) -> None:
+    def __init__(self, directory: Path, views: Mapping[str, ViewHost], clock: Clock, *, look_s: float) -> None:
+        """Looks for requests every `look_s` seconds."""
         self._views = views
         self._files = {name: RebuildFiles(directory, name) for name in views}
         self._clock = clock
+        self._look_s = look_s
 
     async def run(self) -> None:
         """Until it is cancelled; what is under way then is gone on with by the next holder."""
@@ -130,7 +132,7 @@ class RebuildDesk:
                         del working[name]
                     if name not in working and (request := files.request()) is not None:
                         working[name] = asyncio.create_task(self._serve(name, request), name=f"rebuild {name}")
-                await asyncio.sleep(LOOK_S)
+                await asyncio.sleep(self._look_s)
         finally:
             for task in working.values():
                 task.cancel()
@@ -154,7 +156,7 @@ class RebuildDesk:
             while not work.done():
                 running = await self._progress(host, running)
                 self._files[name].report(running)
-                await asyncio.wait([work], timeout=LOOK_S)
+                await asyncio.wait([work], timeout=REPORT_S)
             rebuilt = work.result()
         except RebuildUnderWay:
             return await self._resumed(name, running)
@@ -182,7 +184,7 @@ class RebuildDesk:
         while (status := await host.status()).rebuild is not None:
             running = await self._progress(host, running)
             self._files[name].report(running)
-            await host.changed(LOOK_S)
+            await host.changed(REPORT_S)
         if status.generation > generation:
             return replace(running, state="done", appends_done=running.appends_total)
         return replace(running, state="failed", message=status.error or "it ended without a swap; the log says why")

@@ -13,8 +13,6 @@ from interlock.processors.ports import Clock
 
 log = logging.getLogger(__name__)
 
-LOOK_S: Final = 1.0
-"""How often is looked for activities that are newly missing."""
 AGAIN_S: Final = 60.0
 """How often those that are still missing are told again."""
 
@@ -28,8 +26,8 @@ class UnservedRun:
     since_ms: int
 
 
-async def tell_unserved(look: Callable[[], Sequence[UnservedRun]], clock: Clock) -> None:
-    """Until it is cancelled."""
+async def tell_unserved(look: Callable[[], Sequence[UnservedRun]], clock: Clock, *, look_s: float) -> None:
+    """Looks every `look_s` seconds for activities that are newly missing, until it is cancelled."""
     loop = asyncio.get_running_loop()
     told: dict[str, float] = {}
     while True:
@@ -51,4 +49,4 @@ async def tell_unserved(look: Callable[[], Sequence[UnservedRun]], clock: Clock)
                     oldest.execution_id,
                     max(0, clock.now_ms() - oldest.since_ms) / 1000,
                 )
-        await asyncio.sleep(LOOK_S)
+        await asyncio.sleep(look_s)

@@ -13,7 +13,7 @@ doing anything twice; the client does so by itself where a connection breaks.
 import json
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 from urllib.parse import quote
@@ -78,14 +78,28 @@ class BadArgument(ValueError):
     """An id or a name that no request can hold; nothing was sent."""
 
 
+def _random_id() -> str:
+    return uuid.uuid4().hex
+
+
 class Client:
     """A connection to one API; to be closed, or used in a `with`. Every verb raises `ApiError` and
     `Unreachable`, and `BadArgument` for an id that no path can hold."""
 
-    def __init__(self, base_url: str, *, shell: str = "default", transport: httpx.BaseTransport | None = None) -> None:
-        """`transport` takes the network's place in tests."""
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        shell: str = "default",
+        transport: httpx.BaseTransport | None = None,
+        new_id: Callable[[], str] = _random_id,
+        now_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """In tests `transport` takes the network's place, `new_id` that of chance and `now_s` that of the clock."""
         self.base_url = base_url
         self.shell = shell
+        self._new_id = new_id
+        self._now_s = now_s
         try:
             self._http = httpx.Client(base_url=base_url, timeout=TIMEOUT_S, transport=transport, trust_env=False)
         except (httpx.InvalidURL, ValueError) as error:
@@ -125,7 +139,7 @@ class Client:
             "document": document,
             "slot": slot,
             "expectRevision": expect_revision,
-            "commandId": command_id or uuid.uuid4().hex,
+            "commandId": command_id or self._new_id(),
             "requestedBy": requested_by,
             "wait": wait_s,
             "shell": self.shell,
@@ -182,7 +196,7 @@ class Client:
 
     def emit_json(self, stimulus: str | bytes) -> Emitted:
         """Emits a stimulus that is JSON text already, as on the topic `stimuli`."""
-        headers = {"Idempotency-Key": uuid.uuid4().hex}
+        headers = {"Idempotency-Key": self._new_id()}
         return from_wire(Emitted, self._send("POST", "/v1/stimuli", content=stimulus, headers=headers))
 
     def stimuli(
@@ -244,11 +258,11 @@ class Client:
 
     def watch(self, execution_id: str, *, timeout_s: float | None = None) -> Iterator[RunDetail]:
         """A run now, and again whenever something is different, until it has ended or the time is over."""
-        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        deadline = None if timeout_s is None else self._now_s() + timeout_s
         found = self.run(execution_id)
         yield found
         while found.run.status not in ENDED:
-            wait_s = WAIT_S_MAX if deadline is None else min(WAIT_S_MAX, deadline - time.monotonic())
+            wait_s = WAIT_S_MAX if deadline is None else min(WAIT_S_MAX, deadline - self._now_s())
             if wait_s <= 0:
                 return
             latest = self.run(execution_id, wait_s=wait_s, seen=found.mark)
@@ -267,7 +281,7 @@ class Client:
     ) -> Cancelled:
         """Asks a run to end; "pending" while an activity that is under way goes on longer than `wait_s`."""
         body = {
-            "commandId": command_id or uuid.uuid4().hex,
+            "commandId": command_id or self._new_id(),
             "reason": reason,
             "requestedBy": requested_by,
             "wait": wait_s,
