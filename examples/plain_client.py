@@ -1,15 +1,20 @@
-"""What a client of Kafka does to read a journal: the rule for void appends in ten lines, and nothing of Interlock.
+"""What a client of Kafka does to read a journal: the rule for void appends in ten lines, the schemas that records name
+in as many, and nothing of Interlock.
 
     python -m examples.plain_client 127.0.0.1:9092 interlock.executions.journal 0
 
-`counted` is the code that docs/guides/reading-journals.md shows; tests hold it against the engine's own rule.
+`counted`, `registered` and `decoded` are the code that docs/guides/reading-journals.md shows; tests hold them against
+the engine's own rule and its journals.
 """
 
 import asyncio
+import io
+import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar, cast
 
+import fastavro
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 NOTHING = b"0" * 32
@@ -59,14 +64,30 @@ def counted(records: Iterable[R], last: bytes | None = NOTHING) -> Iterator[list
             yield append
 
 
-def main(bootstrap: str, topic: str, partition: int) -> None:
+def registered(records: Iterable[Record]) -> dict[str, Any]:
+    """Fingerprint → schema, of the records of the topic of schemas."""
+    return {record.key.decode(): json.loads(record.value) for record in records}
+
+
+def decoded(value: bytes, schemas: Mapping[str, Any]) -> dict[str, Any]:
+    """What a record says, by the schema that its first bytes name."""
+    if value[:2] != b"\xc3\x01":
+        raise ValueError(f"expected a record in single-object encoding, found {value[:2].hex(' ')}")
+    schema = schemas[value[2:10].hex()]  # missing: read the topic of schemas again; what a record needs is there first
+    return cast("Any", fastavro).schemaless_reader(io.BytesIO(value[10:]), schema, None)
+
+
+def main(bootstrap: str, journal: str, partition: int) -> None:
     """Prints every event of a journal that counts, as far as the journal goes now."""
-    for append in counted(asyncio.run(read(bootstrap, topic, partition)), last=None):
+    records = asyncio.run(read(bootstrap, journal, partition))
+    prefix, _, _ = journal.rsplit(".", 2)
+    schemas = registered(asyncio.run(read(bootstrap, f"{prefix}.schemas", 0)))
+    for append in counted(records, last=None):
         for record in append:
             headers = dict(record.headers)
             if headers["kind"] == b"event":
                 said = (headers["position"], headers["type"], record.key, b"revision " + headers["revision"])
-                print(*(part.decode() for part in said))
+                print(*(part.decode() for part in said), json.dumps(decoded(record.value, schemas)))
 
 
 async def read(bootstrap: str, topic: str, partition: int) -> list[Record]:

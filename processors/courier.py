@@ -105,9 +105,14 @@ class Couriers:
         return self._topics.user(context, int(partition))
 
     def _record(self, destination: str, promise: Outgoing) -> Record:
-        if destination == "replies/0" or destination == "dead-letters/0":
+        if for_users(destination):
             return Record(promise.key, plain(self._codec.decode(promise.value)), promise.headers)
         return Record(promise.key, promise.value, (("source", self._source), *promise.headers))
+
+
+def for_users(destination: str) -> bool:
+    """Whether what goes there is made JSON for users, rather than delivered as it was promised."""
+    return destination in ("replies/0", "dead-letters/0")
 
 
 def plain(message: object) -> bytes:

@@ -7,7 +7,7 @@ publishing position that it rests on), and what tracing and audit need. A messag
 
 from dataclasses import dataclass
 
-from interlock.log.port import Headers, Record, Stored
+from interlock.log.port import Headers, Record, Shard, Stored
 from interlock.processors.ports import Codec
 
 
@@ -64,6 +64,23 @@ def sourced_record(codec: Codec, key: str, message: object, source: str, number:
         *cause.headers(),
     )
     return Record(key.encode("utf-8", "surrogatepass"), codec.encode(message), headers)
+
+
+class Unfoldable(Exception):
+    """An entry of a journal can't be read; whoever folds it stands still, since nothing behind it can be trusted."""
+
+
+def recorded(codec: Codec, journal: Shard, offset: int, value: bytes) -> object:
+    """The event, promise or note that stands at an offset of a journal. Raises `Unfoldable`, which says what to do."""
+    try:
+        return codec.decode(value)
+    except Exception as error:
+        if (schema := codec.unknown_schema(value)) is not None:
+            raise Unfoldable(
+                f"this release doesn't know the schema {schema} of the entry at {journal}@{offset}; a newer release "
+                "wrote it: upgrade this process"
+            ) from error
+        raise Unfoldable(f"expected an entry that can be read at {journal}@{offset}, found: {error}") from error
 
 
 def receive(codec: Codec, inbox: str, stored: Stored) -> Received:

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from interlock.domain.decider import NOTHING, Decided, Decision, Intent
 from interlock.domain.messages import Origin, RejectStimulus, Reply
@@ -22,10 +22,10 @@ from interlock.domain.sharding import digest
 from interlock.log.frame import Append, is_event
 from interlock.log.journal import Journal
 from interlock.log.port import Log, Shard, Stored
-from interlock.processors.courier import Couriers
-from interlock.processors.mail import Cause, Received, receive
+from interlock.processors.courier import Couriers, for_users
+from interlock.processors.mail import Cause, Received, receive, recorded
 from interlock.processors.mailbox import Item, Local, Mailbox
-from interlock.processors.ports import Bounds, Clock, Codec, Ids, Topics
+from interlock.processors.ports import Bounds, Clock, Codec, Ids, NewerRelease, Schemas, Topics
 from interlock.processors.unit import Book, Full, Outgoing, Unit
 
 log = logging.getLogger(__name__)
@@ -91,6 +91,17 @@ class Replica(Protocol):
         ...
 
 
+class _Reach(NamedTuple):
+    """How far one turn came with its mail, and why no further."""
+
+    used: int
+    """Items that are done with."""
+    publishing: int = 0
+    """The publishing position that the next one rests on; 0 where it waits for none."""
+    schema: str = ""
+    """The fingerprint of the next one, where this release doesn't know it and has not asked who does."""
+
+
 class Ownership:
     """Folds a shard's journal, owns it, and works off its inbox."""
 
@@ -104,6 +115,7 @@ class Ownership:
         replica: Replica | None,
         wire: Log,
         codec: Codec,
+        schemas: Schemas,
         clock: Clock,
         ids: Ids,
         topics: Topics,
@@ -118,6 +130,7 @@ class Ownership:
         self._replica = replica
         self._log = wire
         self._codec = codec
+        self._schemas = schemas
         self._clock = clock
         self._ids = ids
         self._topics = topics
@@ -127,6 +140,8 @@ class Ownership:
         self._changed_received: dict[str, int] = {}
         self._changed_delivered: dict[str, int] = {}
         self._undelivered: dict[str, list[Outgoing]] = {}
+        self._nobodys_schema = ""
+        """The last fingerprint that was asked for and that nobody has registered."""
         self._mailbox = Mailbox(bounds.mailbox_records_max)
         self._stopping = False
         self._couriers = Couriers(
@@ -150,8 +165,8 @@ class Ownership:
             await self._replica.reached(self._book.publishing)
 
     def _fold(self, append: Append) -> None:
-        book, codec = self._book, self._codec
-        progress = codec.decode(append.note)
+        book, codec, journal = self._book, self._codec, self._topics.journal(self._context, self._partition)
+        progress = recorded(codec, journal, append.base, append.note)
         if not isinstance(progress, Progress):
             raise TypeError(f"expected a Progress in the frame at offset {append.base}, found {type(progress)}")
         book.inbox = progress.inbox
@@ -167,12 +182,12 @@ class Ownership:
                 stream = entry.key.decode("utf-8", "surrogatepass")
                 headers = dict(entry.headers)
                 book.revisions[stream] = int(headers["revision"])
-                self._handler.apply(stream, codec.decode(entry.value))
+                self._handler.apply(stream, recorded(codec, journal, entry.offset, entry.value))
             else:
-                self._fold_promise(entry)
+                self._fold_promise(journal, entry)
         self._trim_answers()
 
-    def _fold_promise(self, entry: Stored) -> None:
+    def _fold_promise(self, journal: Shard, entry: Stored) -> None:
         start = next(i for i, (name, _) in enumerate(entry.headers) if name == "destination")
         destination = entry.headers[start][1].decode()
         kept = entry.headers[start + 1 :]
@@ -182,10 +197,11 @@ class Ownership:
         self._undelivered.setdefault(destination, []).append(
             Outgoing(destination, number, entry.key, entry.value, kept)
         )
-        if destination == "replies/0":
-            reply = self._codec.decode(entry.value)
-            if isinstance(reply, Reply):
-                self._book.answers[reply.command_id] = reply
+        if for_users(destination):
+            # Also what only the courier needs: what it couldn't read would be found when nobody looks any more.
+            message = recorded(self._codec, journal, entry.offset, entry.value)
+            if isinstance(message, Reply):
+                self._book.answers[message.command_id] = message
 
     def _note_of_opened(self) -> bytes:
         book = self._book
@@ -243,10 +259,13 @@ class Ownership:
         """One unit: decides what is there, and appends it."""
         items = self._mailbox.take()
         unit = self._unit()
-        used, wanted = self._decide(items, unit)
-        self._mailbox.put_back(items[used:])
-        if unit.empty and wanted > unit.publishing and self._replica is not None:
-            await self._replica.reached(wanted)
+        reach = self._decide(items, unit)
+        self._mailbox.put_back(items[reach.used :])
+        if unit.empty and reach.schema:
+            await self._ask_for_schema(reach.schema, items[reach.used])
+            return
+        if unit.empty and reach.publishing > unit.publishing and self._replica is not None:
+            await self._replica.reached(reach.publishing)
             return
         await self._handler.settle(unit)
         if not unit.empty:
@@ -268,34 +287,52 @@ class Ownership:
             bytes_max=self._log.batch_bytes_max * 3 // 4,
         )
 
-    def _decide(self, items: list[Item], unit: Unit) -> tuple[int, int]:
-        """Decides items in order as far as the unit goes; how many, and the publishing position that the next wants."""
+    def _decide(self, items: list[Item], unit: Unit) -> _Reach:
+        """Decides items in order as far as the unit goes."""
         due_ms = self._handler.next_due_ms()
         while due_ms is not None and due_ms <= unit.now_ms:
             decided = self._handler.due(unit)
             if decided is NOTHING:
                 break
             if not self._take(partial(_same, decided), None, self._handler.cause(None), unit):
-                return 0, 0
+                return _Reach(0)
             due_ms = self._handler.next_due_ms()
         for used, item in enumerate(items):
             if used >= self._bounds.unit_messages_max:
-                return used, 0
+                return _Reach(used)
             if isinstance(item, Local):
                 local = item.item
                 cause = self._handler.cause(local)
                 if not self._take(partial(self._handler.local, local, unit), local, cause, unit):
-                    return used, 0
+                    return _Reach(used)
                 continue
             try:
                 received = receive(self._codec, str(self._inbox), item)
             except Exception as error:  # noqa: BLE001 - whatever is wrong with one record, the ones behind it go on
+                schema = self._codec.unknown_schema(item.value) or ""
+                if schema and schema != self._nobodys_schema:
+                    return _Reach(used, schema=schema)
                 received = self._unreadable(item, error, unit)
             if received.publishing > unit.publishing:
-                return used, received.publishing
+                return _Reach(used, received.publishing)
             if not self._consume(received, unit):
-                return used, 0
-        return len(items), 0
+                return _Reach(used)
+        return _Reach(len(items))
+
+    async def _ask_for_schema(self, fingerprint: str, item: Item) -> None:
+        """A message of a newer release must not become a dead letter: this process leaves it to one that knows it.
+
+        Whoever writes registers first, so what is not registered now is no message, of whichever release. Raises
+        `NewerRelease`, and what the port raises.
+        """
+        found = await self._schemas.find(fingerprint)
+        if found is not None:
+            at = f"{self._inbox}@{item.offset}" if isinstance(item, Stored) else str(self._inbox)
+            raise NewerRelease(
+                f"this release doesn't know the {found} at {at}, which a newer release wrote; upgrade this process. "
+                "The message stays where it is until one that knows it owns the shard"
+            )
+        self._nobodys_schema = fingerprint
 
     def _consume(self, received: Received, unit: Unit) -> bool:
         """Whether the message is done with; False where it has to wait for the next unit."""

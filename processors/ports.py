@@ -4,11 +4,13 @@ Waiting goes through the running event loop (so a virtual one decides when it en
 from the clock.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from interlock.domain.sharding import shard_of
 from interlock.log.port import Shard
+from interlock.log.schema_topic import WrittenSchema
 
 
 class Clock(Protocol):
@@ -41,6 +43,26 @@ class Codec(Protocol):
     def type_name(self, value: object, /) -> str:
         """The stored name of its type, such as "executions.ActivityCompleted"."""
         ...
+
+    def schemas(self) -> Sequence[WrittenSchema]:
+        """Every schema that it reads, those that it writes with among them."""
+        ...
+
+    def unknown_schema(self, data: bytes, /) -> str | None:
+        """The fingerprint in bytes that begin as a record does, of a schema that it doesn't know; else None."""
+        ...
+
+
+class Schemas(Protocol):
+    """What all releases that ever wrote here have registered; `interlock.log.schema_topic.SchemaTopic` is one."""
+
+    async def find(self, fingerprint: str, /) -> str | None:
+        """Name and version of a schema, or None where nobody has registered it. Raises what the port raises."""
+        ...
+
+
+class NewerRelease(Exception):
+    """A release that is newer than this one wrote a record; this process can't go on without losing what it says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from interlock.domain.publishing.shard import PublishingShard
 from interlock.log.frame import is_event
 from interlock.log.journal import JournalReader
 from interlock.log.port import Log, Shard, Unavailable
+from interlock.processors.mail import recorded
 from interlock.processors.ports import Codec
 
 log = logging.getLogger(__name__)
@@ -75,7 +76,7 @@ class AuthorityReplica:
                     for entry in append.entries:
                         if is_event(entry):
                             stream = entry.key.decode("utf-8", "surrogatepass")
-                            event = self._codec.decode(entry.value)
+                            event = recorded(self._codec, self._journal, entry.offset, entry.value)
                             self.authority.apply(stream, event)
                             if self._whole is not None:
                                 self._whole.apply(stream, event)

@@ -8,11 +8,13 @@ one by way of `interlock.schemas.upcasters`. What always holds: `decode(encode(x
 record of a known schema raise `UnreadableRecord`, never anything else, and never give a wrong object.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 
 from eventsourcing.domain import TAggregateID
 
+from interlock.log.schema_topic import WrittenSchema
 from interlock.schemas.catalog import Catalog, Schema, catalog
 from interlock.schemas.compiled import Compiler
 from interlock.schemas.errors import InvalidSchema, UnreadableRecord, UnwritableRecord
@@ -92,6 +94,23 @@ class AvroCodec:
         """Whether there is a type of that stored name."""
         return name in self._catalog.rows
 
+    def schemas(self) -> Sequence[WrittenSchema]:
+        """Every schema that it reads, those that it writes with among them."""
+        return tuple(
+            WrittenSchema(
+                schema.fingerprint.hex(), schema.name, schema.version, json.dumps(schema.definition, ensure_ascii=False)
+            )
+            for name in self._catalog.rows
+            for schema in self._catalog.versions(name)
+        )
+
+    def unknown_schema(self, data: bytes) -> str | None:
+        """The fingerprint in bytes that begin as a record does, of a schema that it doesn't know; else None."""
+        head = data[:_SINGLE_OBJECT_BYTES]
+        if len(head) < _SINGLE_OBJECT_BYTES or not head.startswith(SINGLE_OBJECT) or head in self._heads:
+            return None
+        return head[len(SINGLE_OBJECT) :].hex()
+
     def _register(self, schemas: Sequence[Schema], ids: RegistryIds) -> None:
         missing = [f"{schema.name} v{schema.version}" for schema in schemas if (schema.name, schema.version) not in ids]
         if missing:
@@ -143,8 +162,8 @@ class AvroCodec:
     def _unknown_head(self, data: bytes) -> str:
         if data[:2] == SINGLE_OBJECT:
             return (
-                f"expected a record of a known schema, found fingerprint {data[2:10].hex() or 'none'} in {len(data)}"
-                " bytes; a newer release wrote it, or another program"
+                f"this release doesn't know the schema with fingerprint {data[2:10].hex() or 'none'} of a record of"
+                f" {len(data)} bytes; where a newer release wrote it, upgrade this one, else another program did"
             )
         if data[:1] == CONFLUENT:
             known = "of a registry that is configured here" if self._registered else "while no registry is configured"

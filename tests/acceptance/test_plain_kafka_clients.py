@@ -1,20 +1,16 @@
-"""The real program beside clients that know Kafka and nothing of Interlock: aiokafka to write and to read, the schema
-files and fastavro to understand, and the ten lines of `examples/plain_client.py` to tell what counts."""
+"""The real program beside clients that know Kafka and nothing of Interlock: aiokafka to write and to read, fastavro and
+the topic of schemas to understand, and the ten lines of `examples/plain_client.py` to tell what counts."""
 
 import asyncio
-import io
 import json
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any, cast
 
-import fastavro
 import pytest
 from aiokafka import AIOKafkaProducer
-from fastavro.schema import fingerprint, to_parsing_canonical_form
 
-from examples.plain_client import counted, read
-from tests.support.installation import ROOT, Installation, install, until
+from examples.plain_client import counted, decoded, read, registered
+from tests.support.installation import Installation, install, until
 from tests.support.outside import Kafka
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.kafka]
@@ -127,7 +123,7 @@ async def test_a_journal_is_read_event_by_event_with_the_schema_that_each_record
     """
     await produce(bootstrap, installation.topic("stimuli"), [{"key": b"any", "value": errand("read", {"a": "ü"})}])
     run = await asyncio.to_thread(installation.ended, "errand.asked", "read", "read")
-    schemas = _schemas()
+    schemas = registered(await read(bootstrap, installation.topic("schemas"), 0))
     told: dict[str, list[tuple[int, str, dict[str, Any]]]] = {}
     for context, partitions in CONTEXTS.items():
         for partition in range(partitions):
@@ -140,13 +136,14 @@ async def test_a_journal_is_read_event_by_event_with_the_schema_that_each_record
                 assert len(append) == int(frame["size"])
                 for record in append:
                     headers = dict(record.headers)
-                    schema, fact = _decoded(record.value, schemas)
+                    fact = decoded(record.value, schemas)
+                    schema = schemas[record.value[2:10].hex()]
                     if headers["kind"] != b"event":
                         continue
                     position += 1
                     assert int(headers["position"]) == position
                     stored = headers["type"].decode()
-                    assert f"interlock.{stored}" == schema
+                    assert f"interlock.{stored}" == f"{schema['namespace']}.{schema['name']}"
                     assert stored.partition(".")[0] == context
                     told.setdefault(record.key.decode(), []).append((int(headers["revision"]), stored, fact))
     for stream, facts in told.items():
@@ -180,23 +177,3 @@ async def test_what_a_stranger_writes_to_a_journal_does_not_count(installation: 
     assert len(found) == len(set(found))
     live = await asyncio.to_thread(until, lambda: installation.client.live().ok, "a process that is well")
     assert live
-
-
-def _schemas() -> dict[bytes, dict[str, Any]]:
-    """Fingerprint, as records name it → schema."""
-    found: dict[bytes, dict[str, Any]] = {}
-    for path in sorted(Path(ROOT / "schemas").rglob("*.avsc")):
-        schema = json.loads(path.read_text("utf-8"))
-        # fastavro gives the bytes in the order of single-object encoding, least significant first.
-        found[bytes.fromhex(fingerprint(to_parsing_canonical_form(schema), "CRC-64-AVRO"))] = schema
-    return found
-
-
-def _decoded(value: bytes, schemas: dict[bytes, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
-    """The schema's whole name, and what a record in single-object encoding says."""
-    assert value[:2] == b"\xc3\x01"
-    schema = schemas[value[2:10]]
-    stream = io.BytesIO(value[10:])
-    fact = cast("Any", fastavro).schemaless_reader(stream, schema, None)
-    assert stream.read() == b""
-    return f"{schema['namespace']}.{schema['name']}", fact

@@ -108,11 +108,25 @@ def test_a_topic_that_is_missing_is_refused_with_how_to_make_it(installation: In
     """Proves: LOG-07"""
     found = faults(installation)
     assert {setting for _, setting in found} == {"topic"}
-    assert len(found) == 9
+    assert len(found) == 10
     assert all("interlock topics create" in fault["remedy"] for fault in found.values())
     code, output = installation.run("serve", "publishing")
     assert code == 1
     assert "interlock topics create" in output
+
+
+def test_topics_create_registers_the_schemas_and_check_misses_those_that_are_not(installation: Installation) -> None:
+    """Proves: LOG-03, LOG-07"""
+    schemas = installation.topic("schemas")
+    Admin(installation).make(schemas, 1, **{"cleanup.policy": "compact", "message.timestamp.type": "LogAppendTime"})
+    [fault] = [
+        each for (topic, setting), each in faults(installation).items() if (topic, setting) == (schemas, "schemas")
+    ]
+    assert "interlock topics create" in fault["remedy"]
+    registered = json.loads(installation.run("topics", "create", "--json")[1])["registered"]
+    assert "executions.ExecutionStarted v1" in registered
+    assert (schemas, "schemas") not in faults(installation)
+    assert json.loads(installation.run("topics", "create", "--json")[1])["registered"] == []
 
 
 def test_a_clock_that_is_off_is_refused(installation: Installation) -> None:

@@ -111,7 +111,8 @@ def test_verbs_that_are_named_exist_with_their_options() -> None:
 
 def test_the_guide_shows_the_rule_that_is_tested() -> None:
     shown = blocks("docs/guides/reading-journals.md", "python")
-    assert shown == [inspect.getsource(plain_client.counted)]
+    registered, decoded = inspect.getsource(plain_client.registered), inspect.getsource(plain_client.decoded)
+    assert shown == [inspect.getsource(plain_client.counted), f"{registered}\n\n{decoded}"]
 
 
 def test_the_rule_has_ten_lines() -> None:

@@ -17,24 +17,26 @@ def add_to(app: typer.Typer) -> None:
 
 
 def topics_create(log: LogUrl = "", data: Data = None, as_json: AsJson = False) -> None:
-    """Make the topics that are missing; existing ones stay as they are, and are checked."""
+    """Make the topics and register the schemas that are missing; existing ones stay as they are, and are checked."""
     import asyncio
 
     from interlock.cli.settings import load
     from interlock.cli.topics import create
 
-    made, faults = asyncio.run(create(load(log=log, data=data)))
+    done = asyncio.run(create(load(log=log, data=data)))
     if as_json:
-        print_json({"made": made, "faults": faults})
+        print_json(done)
     else:
-        print("\n".join(f"made {name}" for name in made) or "every topic was there already")
-        _print_faults(faults)
-    if faults:
+        print("\n".join(f"made {name}" for name in done.made) or "every topic was there already")
+        if done.registered:
+            print(f"registered {len(done.registered)} schemas")
+        _print_faults(done.faults)
+    if done.faults:
         raise typer.Exit(Code.FAILED)
 
 
 def topics_check(log: LogUrl = "", data: Data = None, as_json: AsJson = False) -> None:
-    """Say whether every topic is as the engine needs it."""
+    """Say whether every topic is as the engine needs it, and every schema of this release registered."""
     import asyncio
 
     from interlock.cli.settings import load

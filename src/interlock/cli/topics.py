@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from interlock.cli.codes import usage
@@ -10,14 +11,27 @@ from interlock.log.port import LogError, TopicFault
 from interlock.runtime import compose
 from interlock.runtime.backend import Backend
 from interlock.runtime.settings import Settings
-from interlock.runtime.topics import topic_faults, topic_specs
+from interlock.runtime.topics import schemas_of, topic_faults, topic_specs
 
 
-async def create(settings: Settings) -> tuple[list[str], list[TopicFault]]:
-    """What was made, and what is wrong with the topics that there are now. Raises `CommandError`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Created:
+    """What `topics create` did, and what is wrong all the same."""
+
+    made: list[str]
+    """Topics."""
+    registered: list[str]
+    """Schemas, as "executions.TimerSet v1"."""
+    faults: list[TopicFault]
+
+
+async def create(settings: Settings) -> Created:
+    """Makes the topics and registers the schemas that are missing. Raises `CommandError`."""
     async with opened(settings) as backend:
         made = list(await backend.admin.create(topic_specs(settings)))
-        return made, await _faults(settings, backend)
+        registered = await schemas_of(settings, backend.log).register(compose.schemas())
+        faults = await _faults(settings, backend)
+        return Created(made=made, registered=[str(each) for each in registered], faults=faults)
 
 
 async def check(settings: Settings) -> list[TopicFault]:
@@ -44,6 +58,10 @@ async def _faults(settings: Settings, backend: Backend) -> list[TopicFault]:
     if len({fault.topic for fault in faults if fault.setting == "topic"}) == len(specs):
         # Nothing has been made yet, and to ask for the brokers' time would make a topic.
         return faults
+    topic = schemas_of(settings, backend.log)
+    if not any(fault.setting == "topic" and fault.topic == topic.name for fault in faults):
+        fault = await topic.fault(compose.schemas())
+        faults += [] if fault is None else [fault]
     skew_ms = -1000 * await backend.admin.clock_skew_s()
     if abs(skew_ms) > settings.max_clock_skew_ms:
         faults.append(

@@ -20,6 +20,7 @@ from interlock.runtime.backend import Backend
 from interlock.runtime.clock import SystemClock, random_id
 from interlock.runtime.engine import Engine, Parts
 from interlock.runtime.roles import Role
+from interlock.log.schema_topic import WrittenSchema
 from interlock.runtime.settings import Settings
 from interlock.schemas.codec import AvroCodec
 
@@ -118,6 +119,11 @@ def _kafka(settings: Settings, url: str) -> Backend:
         close=log.close,
         makes_topics=False,
     )
+
+def schemas() -> Sequence[WrittenSchema]:
+    """Those of this release, for whoever registers or checks them without an engine."""
+    return AvroCodec().schemas()
+
 
 
 def _memory() -> Backend:

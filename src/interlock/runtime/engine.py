@@ -1,6 +1,6 @@
 """One process of the engine: starts what its roles need, watches it, and ends it in order.
 
-    start: topics there and safe? clock near the log's? ─► views ─► replica ─► shards, ingress, answers
+    start: topics there and safe? clock near the log's? ─► schemas ─► views ─► replica ─► shards, ingress, answers
     stop:  no new work ─► turns and appends finish ─► promises are delivered ─► groups are left ─► the log is closed
 
 The parts are independent tasks. One that fails by an outage goes on by itself; one that fails for good is a fault,
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from interlock.domain.executions.execution.state import ExecutionState
 from interlock.domain.publishing.shard import PublishingShard
-from interlock.log.port import Shard, Unavailable
+from interlock.log.port import NotNow, Refused, Shard, Unavailable
 from interlock.processors.executions.handler import ExecutionsHandler, ExecutionsOptions
 from interlock.processors.executions.invoker import Invoker
 from interlock.processors.ingress import Ingress
@@ -39,7 +39,7 @@ from interlock.runtime.host import ShardHost
 from interlock.runtime.rebuilds import RebuildDesk
 from interlock.runtime.roles import VIEWS_OF_PREPARATION, Role
 from interlock.runtime.settings import Settings
-from interlock.runtime.topics import topic_faults, topic_specs, topics_of
+from interlock.runtime.topics import schemas_of, topic_faults, topic_specs, topics_of
 from interlock.runtime.unserved import UnservedRun, tell_unserved
 
 log = logging.getLogger(__name__)
@@ -82,6 +82,7 @@ class Engine:
         self.replica = AuthorityReplica(
             parts.backend.log, self.topics.journal("publishing", 0), parts.codec, whole=self.publishing
         )
+        self.schemas = schemas_of(settings, parts.backend.log)
         self.gateway = Gateway(parts.backend.log, parts.codec, self.topics)
         self.ingress: Ingress | None = None
         self._executions: dict[int, ExecutionsHandler] = {}
@@ -97,6 +98,7 @@ class Engine:
         Raises `Unfit`, `ViewHeld`, and what the log raises.
         """
         await self._check_log()
+        await self._register_schemas()
         if "projector" in self.roles:
             await self._start_views()
         self._run("replica", self.replica.run())
@@ -184,6 +186,21 @@ class Engine:
                 f"{-skew_s * 1000:+.0f} ms off; set the clock (NTP) before this process may own shards"
             )
 
+    async def _register_schemas(self) -> None:
+        """Before anything is written with them. Raises `Unfit` where this process may not, and as the log does."""
+        try:
+            registered = await self.schemas.register(self.parts.codec.schemas())
+        except NotNow:
+            raise
+        except Refused as error:
+            raise Unfit(
+                f"expected to register the schemas of this release in {self.schemas.name} before anything is written "
+                f"with them, found {error}; let this user write to that topic, or say `interlock topics create` as one "
+                "who may"
+            ) from error
+        if registered:
+            log.info("registered %d schemas, such as %s", len(registered), registered[0])
+
     async def _clock_skew_s(self) -> float:
         """The log's clock minus ours. A topic that was made a moment ago may have no leader yet, so it is asked for
         some time. Raises `Unavailable`."""
@@ -249,6 +266,7 @@ class Engine:
                 replica=replica,
                 wire=parts.backend.log,
                 codec=parts.codec,
+                schemas=self.schemas,
                 clock=parts.clock,
                 ids=parts.ids,
                 topics=self.topics,

@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
-from interlock.log.port import LogAdmin, TopicFault, TopicSpec
+from interlock.log import schema_topic
+from interlock.log.port import Log, LogAdmin, TopicFault, TopicSpec
+from interlock.log.schema_topic import SchemaTopic
 from interlock.processors.ports import Topics
 from interlock.runtime.settings import Settings
 
@@ -37,6 +39,11 @@ async def topic_faults(admin: LogAdmin, settings: Settings) -> list[TopicFault]:
     return [told(fault) for fault in await admin.check(topic_specs(settings))]
 
 
+def schemas_of(settings: Settings, log: Log) -> SchemaTopic:
+    """The topic that holds the schemas."""
+    return SchemaTopic(log, topics_of(settings).user(schema_topic.TOPIC))
+
+
 def topic_specs(settings: Settings) -> list[TopicSpec]:
     """Every topic that the engine needs."""
     topics = topics_of(settings)
@@ -48,4 +55,5 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
     specs.append(TopicSpec(name=topics.user("stimuli").topic, partitions=settings.stimuli_partitions))
     specs.append(TopicSpec(name=topics.user("replies").topic, partitions=1))
     specs.append(TopicSpec(name=topics.user("dead-letters").topic, partitions=1))
+    specs.append(TopicSpec(name=topics.user(schema_topic.TOPIC).topic, partitions=1, compacted=True))
     return specs
