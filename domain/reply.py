@@ -3,7 +3,7 @@
 import json
 
 from interlock.domain.messages import Reply
-from interlock.domain.refusal import Refusal
+from interlock.domain.refusal import Fault, Refusal
 
 
 def body(result: dict[str, object]) -> str:
@@ -12,10 +12,22 @@ def body(result: dict[str, object]) -> str:
 
 
 def refused(command_id: str, refusal: Refusal) -> Reply:
-    """The answer to a command that was turned down: what was expected and found, and the ids."""
+    """The answer to a command that was turned down."""
+    return Reply(command_id=command_id, status="refused", body=body(told_refusal(refusal)))
+
+
+def told_refusal(refusal: Refusal) -> dict[str, object]:
+    """A refusal as answers hold it: what was expected and found, the ids, and what is wrong one by one."""
     told: dict[str, object] = {
         "kind": refusal.kind,
         "message": refusal.sentence,
         "details": dict(refusal.details),
     }
-    return Reply(command_id=command_id, status="refused", body=body(told))
+    if refusal.faults:
+        told["faults"] = [told_fault(each) for each in refusal.faults]
+    return told
+
+
+def told_fault(fault: Fault) -> dict[str, str]:
+    """A fault as answers hold it."""
+    return {"code": fault.code, "where": fault.where, "expected": fault.expected, "found": fault.found}

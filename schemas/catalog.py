@@ -16,7 +16,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import NamedTuple
 
-from interlock.domain import messages, progress
+from interlock.domain import messages, progress, refusal
 from interlock.domain.executions.execution import events as execution
 from interlock.domain.publishing.claims import events as claims
 from interlock.domain.publishing.executable import events as executable
@@ -95,6 +95,8 @@ NESTED: Mapping[str, type] = {
     "messages.Origin": messages.Origin,
     "publishing.Binding": publication.Binding,
     "publishing.Claim": claims.Claim,
+    "publishing.ClaimConflict": publication.ClaimConflict,
+    "publishing.Fault": refusal.Fault,
     "routing.Started": stimulus.Started,
     "routing.Resumed": stimulus.Resumed,
 }

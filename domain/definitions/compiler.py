@@ -23,7 +23,7 @@ from interlock.domain.definitions.executable import (
 )
 from interlock.domain.definitions.names import INPUT
 from interlock.domain.definitions.providers import PROVIDERS, TriggerProvider, describe
-from interlock.domain.refusal import Refusal
+from interlock.domain.refusal import FAULTS_MAX, Refusal, joined, of_fault
 from interlock.domain.sharding import digest, stimulus_identity
 
 
@@ -35,7 +35,7 @@ def compile_document(text: str, providers: Sequence[TriggerProvider] = PROVIDERS
     triggers = _triggers(document, providers)
     if isinstance(triggers, Refusal):
         return triggers
-    if refusal := _wiring_fault(document.steps):
+    if refusal := joined(_wiring_faults(document.steps)):
         return refusal
     content = _content(
         document.name,
@@ -76,28 +76,30 @@ def load(content: str) -> Executable:
 
 def _triggers(document: Document, providers: Sequence[TriggerProvider]) -> tuple[Trigger, ...] | Refusal:
     """The triggers of a document, each described by exactly one provider (TRG-02)."""
-    triggers: list[Trigger] = []
-    for position, part in enumerate(document.triggers):
-        described = describe(part, position, providers)
-        if isinstance(described, Refusal):
-            return described
-        if described is not None:
-            triggers.append(described)
-    return _shared_claim(triggers) or _doubled_id(triggers, document.steps) or tuple(triggers)
+    described = [describe(part, position, providers) for position, part in enumerate(document.triggers)]
+    refusals = [each for each in described if isinstance(each, Refusal)]
+    triggers = [each for each in described if isinstance(each, Trigger)]
+    # What isn't described can't be compared, so one kind of fault is told after the other.
+    refused = joined(refusals) or joined(_shared_claims(triggers)) or joined(_doubled_ids(triggers, document.steps))
+    return refused or tuple(triggers)
 
 
-def _shared_claim(triggers: Sequence[Trigger]) -> Refusal | None:
-    """Two triggers of one definition that ask for the same Exclusive claim (TRG-07)."""
+def _shared_claims(triggers: Sequence[Trigger]) -> list[Refusal]:
+    """Triggers of one definition that ask for the same Exclusive claim (TRG-07)."""
     owners: dict[str, str] = {}
+    found: list[Refusal] = []
     for number, trigger in enumerate(triggers):
+        called = _called(trigger, number)
         if trigger.cardinality == "exclusive" and trigger.claim in owners:
-            return Refusal(
-                "conflict",
+            sentence = (
                 f"Expected each exclusive claim once in a definition, found {trigger.claim!r} claimed by "
-                f"{owners[trigger.claim]} and by {_called(trigger, number)}; remove one of them.",
+                f"{owners[trigger.claim]} and by {called}; remove one of them."
             )
-        owners[trigger.claim] = _called(trigger, number)
-    return None
+            expected = f"{trigger.claim!r} claimed once"
+            both = f"claimed by {owners[trigger.claim]} and by {called}"
+            found.append(of_fault("conflict", sentence, "claim-twice", trigger.node_id, expected, both))
+        owners[trigger.claim] = called
+    return found
 
 
 def _called(trigger: Trigger, number: int) -> str:
@@ -105,30 +107,41 @@ def _called(trigger: Trigger, number: int) -> str:
     return f"trigger {trigger.node_id!r} (number {number + 1})"
 
 
-def _doubled_id(triggers: Sequence[Trigger], steps: Sequence[Step]) -> Refusal | None:
-    """A node id that stands twice; bindings are told apart by it, sources name it."""
+def _doubled_ids(triggers: Sequence[Trigger], steps: Sequence[Step]) -> list[Refusal]:
+    """Node ids that stand twice; bindings are told apart by them, sources name them."""
     counts = Counter([*(trigger.node_id for trigger in triggers), *(step.id for step in steps)])
-    twice = next((node_id for node_id, count in counts.items() if count > 1), None)
-    if twice is None:
-        return None
-    return Refusal(
-        "invalid", f"Expected each node id once, found {twice!r} {counts[twice]} times; give each its own id."
-    )
+    return [
+        of_fault(
+            "invalid",
+            f"Expected each node id once, found {node_id!r} {count} times; give each its own id.",
+            "id-twice",
+            node_id,
+            "this id once",
+            f"{count} times",
+        )
+        for node_id, count in counts.items()
+        if count > 1
+    ]
 
 
-def _wiring_fault(steps: Sequence[Step]) -> Refusal | None:
-    """A source that names nothing that exists when its step runs."""
+def _wiring_faults(steps: Sequence[Step]) -> list[Refusal]:
+    """Sources that name nothing that exists when their step runs."""
     known = [INPUT]
+    found: list[Refusal] = []
     for step in steps:
         for place, source in _sources(step):
             if source.partition(".")[0] not in known:
-                return Refusal(
-                    "invalid",
+                sentence = (
                     f"Expected {place} of step {step.id!r} to come from one of {', '.join(known)}, found {source!r}; "
-                    "a step draws on the starting payload and on earlier steps only.",
+                    "a step draws on the starting payload and on earlier steps only."
                 )
+                expected = f"{place} from one of {', '.join(known)}"
+                found.append(of_fault("invalid", sentence, "source", step.id, expected, source))
+                if len(found) == FAULTS_MAX:
+                    # Each sentence names every step: of many faults there would be no end.
+                    return found
         known.append(step.id)
-    return None
+    return found
 
 
 def _sources(step: Step) -> list[tuple[str, str]]:

@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from typing import Annotated, Final, Literal, cast
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationError
+from pydantic_core import ErrorDetails
 
 from interlock.domain.definitions.names import name_fault, node_id_fault, source_fault
 from interlock.domain.durations import duration_ms
-from interlock.domain.refusal import Refusal
+from interlock.domain.refusal import FAULTS_MAX, Fault, Refusal, fault, of_fault
 
 DOCUMENT_BYTES_MAX: Final = 256 * 1024
 """UTF-8. An executable is one record of the journal, and a record fits an append."""
@@ -157,19 +158,42 @@ def parse(text: str) -> Document | Refusal:
     """The document that a JSON text holds."""
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > DOCUMENT_BYTES_MAX:
-        return Refusal("too-large", f"Expected a document of at most {DOCUMENT_BYTES_MAX} bytes, found {size}.")
+        return _oversize(size)
     try:
         value: object = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
     except RecursionError:
         return _too_deep()
     except ValueError as error:
-        return Refusal("invalid", f"Expected a JSON document, found text that can't be read: {error}.")
+        sentence = f"Expected a JSON document, found text that can't be read: {error}."
+        return of_fault("invalid", sentence, "json", "", "a JSON document", str(error))
     if _is_deeper(value, DOCUMENT_DEPTH_MAX):
         return _too_deep()
     try:
         return Document.model_validate(value)
     except ValidationError as error:
-        return Refusal("invalid", _sentence(error))
+        return _misfit(error)
+
+
+def attributed(text: str) -> str | None:
+    """The definition that a document is of, also where the rest of it is wrong; None where nothing says so.
+
+    What is too large is not read. A name that stands twice names nothing.
+    """
+    if len(text.encode("utf-8", "surrogatepass")) > DOCUMENT_BYTES_MAX:
+        return None
+    try:
+        value: object = json.loads(text, object_pairs_hook=_without_doubled_name)
+    except (ValueError, RecursionError):
+        return None
+    name = cast("dict[str, object]", value).get("name") if isinstance(value, dict) else None
+    return name if isinstance(name, str) and name_fault(name) is None else None
+
+
+def _without_doubled_name(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if [key for key, _ in pairs].count("name") > 1:
+        del found["name"]
+    return found
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -188,7 +212,13 @@ def _no_constant(text: str) -> object:
 
 
 def _too_deep() -> Refusal:
-    return Refusal("too-large", f"Expected at most {DOCUMENT_DEPTH_MAX} levels in a document, found more.")
+    sentence = f"Expected at most {DOCUMENT_DEPTH_MAX} levels in a document, found more."
+    return of_fault("too-large", sentence, "depth", "", f"at most {DOCUMENT_DEPTH_MAX} levels", "more")
+
+
+def _oversize(size: int) -> Refusal:
+    sentence = f"Expected a document of at most {DOCUMENT_BYTES_MAX} bytes, found {size}."
+    return of_fault("too-large", sentence, "size", "", f"at most {DOCUMENT_BYTES_MAX} bytes", f"{size} bytes")
 
 
 def _is_deeper(value: object, levels: int) -> bool:
@@ -206,25 +236,53 @@ def _children(value: object) -> Iterable[object]:
     return cast("list[object]", value) if isinstance(value, list) else ()
 
 
-def _sentence(error: ValidationError) -> str:
-    """The first thing that is wrong, where it stands, and how many more there are."""
+def _misfit(error: ValidationError) -> Refusal:
+    """What is wrong with a document: the first fault as a sentence, and all of them as data."""
     # A list whose items are all wrong also counts as too short, which is no fault of its own.
-    faults = [fault for fault in error.errors(include_url=False) if fault["type"] != "too_short" or not fault["input"]]
-    first, *others = faults
-    path = _path(first["loc"])
-    if first["type"] == "missing":
-        said = f'Expected the field "{path}" in the document, found none'
-    elif first["type"] == "extra_forbidden":
-        said = f'Expected only known fields in the document, found "{path}"'
-    elif first["type"] in ("too_short", "too_long"):
-        text = "{min_length} items or more" if first["type"] == "too_short" else "at most {max_length} items"
-        said = f'Expected {text}, found {{actual_length}} at "{path}" of the document'.format_map(first.get("ctx", {}))
-    else:
-        # Pydantic says "Input should be …", our own checks "Value error, expected …, found …".
-        expected = first["msg"].replace("Input should be", "expected").removeprefix("Value error, ")
-        found = "" if "found" in expected else f", found {ascii(first['input'])[:80]}"
-        said = f'For "{path}" of the document: {expected[:1].lower()}{expected[1:]}{found}'
-    return said + (f"; {len(others)} more fault{'s' if len(others) > 1 else ''} in it." if others else ".")
+    found = [each for each in error.errors(include_url=False) if each["type"] != "too_short" or not each["input"]]
+    first, *others = found
+    sentence = _said(first)
+    sentence += f"; {len(others)} more fault{'s' if len(others) > 1 else ''} in it." if others else "."
+    return Refusal("invalid", sentence, faults=tuple(_fault(each) for each in found[:FAULTS_MAX]))
+
+
+def _said(error: ErrorDetails) -> str:
+    """One fault, and where it stands."""
+    path = _path(error["loc"])
+    if error["type"] == "missing":
+        return f'Expected the field "{path}" in the document, found none'
+    if error["type"] == "extra_forbidden":
+        return f'Expected only known fields in the document, found "{path}"'
+    expected, found = _expected_found(error)
+    if error["type"] in ("too_short", "too_long"):
+        return f'Expected {expected}, found {found} at "{path}" of the document'
+    return f'For "{path}" of the document: expected {expected}, found {found}'
+
+
+def _fault(error: ErrorDetails) -> Fault:
+    """The same as data."""
+    codes = {"missing": "missing-field", "extra_forbidden": "unknown-field", "too_short": "count", "too_long": "count"}
+    expected, found = _expected_found(error)
+    return fault(codes.get(error["type"], "value"), _path(error["loc"]), expected, found)
+
+
+def _expected_found(error: ErrorDetails) -> tuple[str, str]:
+    """What was expected, and what was found."""
+    match error["type"]:
+        case "missing":
+            return "this field", "none"
+        case "extra_forbidden":
+            return "only known fields", f'a field "{error["loc"][-1]}"'
+        case "too_short" | "too_long":
+            counted = "{min_length} items or more" if error["type"] == "too_short" else "at most {max_length} items"
+            context = error.get("ctx", {})
+            return counted.format_map(context), "{actual_length}".format_map(context)
+        case _:
+            # Pydantic says "Input should be …", our own checks "Value error, expected …, found …".
+            said = error["msg"].replace("Input should be", "expected").removeprefix("Value error, ")
+            said = f"{said[:1].lower()}{said[1:]}".removeprefix("expected ")
+            expected, separator, found = said.partition(", found ")
+            return expected, found if separator else ascii(error["input"])[:80]
 
 
 def _path(location: tuple[int | str, ...]) -> str:

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from interlock.domain.definitions.document import TriggerPart
 from interlock.domain.definitions.executable import Cardinality, Trigger
 from interlock.domain.definitions.names import CLAIM_LENGTH_MAX, name_fault
-from interlock.domain.refusal import Refusal
+from interlock.domain.refusal import Refusal, of_fault
 from interlock.domain.sharding import stimulus_identity
 
 
@@ -71,20 +71,23 @@ PROVIDERS: Final[tuple[TriggerProvider, ...]] = (EventProvider(),)
 
 def describe(part: TriggerPart, position: int, providers: Sequence[TriggerProvider]) -> Trigger | Refusal | None:
     """The trigger at a position of a document, described by exactly one provider; None if it starts nothing."""
-    node = f'trigger {part.id!r} ("triggers[{position}]")' if part.id else f'"triggers[{position}]"'
+    place = f"triggers[{position}]"
+    node = f'trigger {part.id!r} ("{place}")' if part.id else f'"{place}"'
     knowing = [provider for provider in providers if provider.recognises(part)]
     if len(knowing) != 1:
         known = ", ".join(sorted(provider.id for provider in (knowing or providers)))
-        found = f"found {len(knowing)}: {known}" if knowing else f"found none for type {part.type!r} among: {known}"
-        return Refusal("invalid", f"Expected exactly one provider that describes {node}, {found}.")
+        found = f"{len(knowing)}: {known}" if knowing else f"none for type {part.type!r} among: {known}"
+        expected = "exactly one provider that describes"
+        sentence = f"Expected {expected} {node}, found {found}."
+        return of_fault("invalid", sentence, "provider", place, f"{expected} it", found)
     (provider,) = knowing
     if fault := name_fault(provider.id):
-        return Refusal("invalid", f"For the provider of {node}: {fault}.")
+        return _bad_name("provider-id", place, f"For the provider of {node}", fault)
     descriptor = provider.describe(part)
     if descriptor is None:
         return None
     if fault := _descriptor_fault(descriptor):
-        return Refusal("invalid", f"From provider {provider.id!r} for {node}: {fault}.")
+        return _bad_name("descriptor", place, f"From provider {provider.id!r} for {node}", fault)
     return Trigger(
         node_id=part.id or descriptor.claim,
         type=descriptor.type,
@@ -98,3 +101,9 @@ def describe(part: TriggerPart, position: int, providers: Sequence[TriggerProvid
 def _descriptor_fault(descriptor: Descriptor) -> str | None:
     """What is wrong with a descriptor; None if nothing is."""
     return name_fault(descriptor.type) or name_fault(descriptor.name) or name_fault(descriptor.claim, CLAIM_LENGTH_MAX)
+
+
+def _bad_name(code: str, place: str, of_what: str, fault: str) -> Refusal:
+    """A name of a provider's that can't be one; `fault` as `name_fault` gives it."""
+    expected, _, found = fault.removeprefix("expected ").partition(", found ")
+    return of_fault("invalid", f"{of_what}: {fault}.", code, place, expected, found)

@@ -4,9 +4,10 @@
 """
 
 from interlock.domain.messages import Reply
+from interlock.domain.publishing.publication.events import ClaimConflict, PublicationFailed
 from interlock.domain.publishing.publication.state import Publication
 from interlock.domain.refusal import Refusal
-from interlock.domain.reply import body, refused
+from interlock.domain.reply import body, refused, told_fault
 
 
 def answer(publication: Publication) -> Reply | None:
@@ -15,8 +16,8 @@ def answer(publication: Publication) -> Reply | None:
         return Reply(command_id=publication.command_id, status="done", body=_active(publication))
     if publication.status == "superseded":
         return refused(publication.command_id, _superseded(publication))
-    if publication.status == "failed":
-        told = body({"kind": _failed_kind(publication), "message": publication.reason, "details": _ids(publication)})
+    if publication.failure is not None:
+        told = body(_failed(publication, publication.failure))
         return Reply(command_id=publication.command_id, status="failed", body=told)
     return None
 
@@ -51,10 +52,28 @@ def _superseded(publication: Publication) -> Refusal:
     )
 
 
-def _failed_kind(publication: Publication) -> str:
-    """A conflict is found before anything is staged, or after everything is prepared; other failures lie between."""
-    staged = bool(publication.artifact_id)
-    return "conflict" if not staged or publication.prepared == publication.required_projections else "state"
+def _failed(publication: Publication, failure: PublicationFailed) -> dict[str, object]:
+    """Why it failed: a sentence, and what a program may act on."""
+    told: dict[str, object] = {"kind": failure.kind, "message": failure.reason, "details": _ids(publication)}
+    if failure.faults:
+        told["faults"] = [told_fault(fault) for fault in failure.faults]
+    if failure.conflicts:
+        told["conflicts"] = [told_conflict(conflict) for conflict in failure.conflicts]
+    return told
+
+
+def told_conflict(conflict: ClaimConflict) -> dict[str, str]:
+    """A conflict as answers hold it."""
+    return {
+        "claim": conflict.claim,
+        "nodeId": conflict.node_id,
+        "definitionId": conflict.definition_id,
+        "slotId": conflict.slot_id,
+        "slotName": conflict.slot_name,
+        "publicationId": conflict.publication_id,
+        "claimantNodeId": conflict.claimant_node_id,
+        "cardinality": conflict.cardinality,
+    }
 
 
 def _ids(publication: Publication) -> dict[str, str]:

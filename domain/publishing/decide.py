@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from interlock.domain.decider import NOTHING, Change, Decided, Decision, Intent, Nothing
+from interlock.domain.decider import NOTHING, Decided, Decision, Intent, Nothing
 from interlock.domain.definitions.compiler import canonical
 from interlock.domain.definitions.providers import PROVIDERS, TriggerProvider
 from interlock.domain.messages import DecideAt, ProjectionAnswered, Publish, RoutingReached
-from interlock.domain.publishing.answers import answer
-from interlock.domain.publishing.candidate import Candidate, conflict_sentence, resolve
+from interlock.domain.publishing.candidate import Candidate, Target, Unfit, resolve
 from interlock.domain.publishing.claims.events import Claim, ClaimsChanged
 from interlock.domain.publishing.claims.state import conflicts
 from interlock.domain.publishing.executable.events import ExecutableSaved
@@ -25,18 +24,16 @@ from interlock.domain.publishing.publication.events import (
     Binding,
     ProjectionPrepared,
     PublicationActivated,
-    PublicationEvent,
-    PublicationFailed,
     PublicationRequested,
     PublicationRetired,
     PublicationServed,
     PublicationStaged,
-    PublicationSuperseded,
     RoutingShardReached,
 )
-from interlock.domain.publishing.publication.state import INITIAL, Publication, evolve
+from interlock.domain.publishing.publication.state import INITIAL, Publication
 from interlock.domain.publishing.shard import PublishingShard
 from interlock.domain.publishing.slot.events import SlotActivated
+from interlock.domain.publishing.story import Story
 from interlock.domain.refusal import Refusal
 from interlock.domain.sharding import binding_id, digest
 
@@ -86,16 +83,13 @@ def due(shard: PublishingShard, now_ms: int) -> Decision | Nothing:
     late = sorted((deadline, key) for key, deadline in shard.pending.items() if deadline <= now_ms)[:DUE_MAX]
     if not late:
         return NOTHING
-    story = _Story()
+    story = Story(now_ms)
     for _, publication_id in late:
         publication = shard.publications[publication_id]
         if publication.expected_revision != shard.slot(publication.slot_id).revision:
-            story.lose(publication, shard.slot(publication.slot_id).revision, now_ms)
+            story.lose(publication, shard.slot(publication.slot_id).revision)
         else:
-            missing = ", ".join(sorted(publication.required_projections - publication.prepared))
-            story.fail(
-                publication, f"Expected the projections to prepare in time, found no answer of: {missing}.", now_ms
-            )
+            story.fail(publication, _too_late(publication))
     return story.told()
 
 
@@ -126,12 +120,14 @@ def _publish(
     candidate = resolve(here.shard, message.shell, message.document, message.slot, message.expect_revision, providers)
     if isinstance(candidate, Refusal):
         return candidate
-    story = _Story()
-    requested = story.about(INITIAL, _requested(identity, message, candidate))
-    if candidate.expected_revision < candidate.slot.revision:
-        return story.lose(requested, candidate.slot.revision, here.now_ms).told()
+    story = Story(here.now_ms)
+    requested = story.about(INITIAL, _requested(identity, message, candidate.target))
+    if isinstance(candidate, Unfit):
+        return story.fail(requested, candidate.refusal).told()
+    if candidate.target.lost:
+        return story.lose(requested, candidate.target.slot.revision).told()
     if candidate.conflicts:
-        return story.fail(requested, conflict_sentence(candidate.conflicts), here.now_ms).told()
+        return story.clash(requested, candidate.conflicts).told()
     executable = candidate.executable
     if executable.artifact_id not in here.shard.executables:
         saved = ExecutableSaved(artifact_id=executable.artifact_id, content=canonical(executable))
@@ -147,10 +143,10 @@ def _projection_answered(here: _Here, message: ProjectionAnswered) -> Decided:
     publication = here.shard.publications.get(message.publication_id, INITIAL)
     if publication.status != "pending-projection" or message.kind not in publication.required_projections:
         return NOTHING
-    story = _Story()
+    story = Story(here.now_ms)
     if not message.prepared:
         reason = f"Expected projection {message.kind!r} to prepare, found: {message.reason or 'no reason given'}."
-        return story.fail(publication, reason, here.now_ms).told()
+        return story.fail(publication, Refusal("state", reason)).told()
     if message.kind in publication.prepared:
         return NOTHING
     prepared = ProjectionPrepared(publication_id=publication.publication_id, kind=message.kind, at_ms=here.now_ms)
@@ -174,7 +170,7 @@ def _routing_reached(here: _Here, message: RoutingReached) -> Decided:
         or not 0 <= message.partition < publication.routing_shards
     ):
         return NOTHING
-    story = _Story()
+    story = Story(here.now_ms)
     reached = RoutingShardReached(publication_id=publication.publication_id, partition=message.partition)
     publication = story.about(publication, reached)
     if len(publication.reached) == publication.routing_shards:
@@ -186,20 +182,20 @@ def _routing_reached(here: _Here, message: RoutingReached) -> Decided:
 # ---- the activation -----------------------------------------------------------------------------------------------
 
 
-def _select(here: _Here, candidate: Publication, story: "_Story") -> None:
+def _select(here: _Here, candidate: Publication, story: Story) -> None:
     """The compare-and-swap: the slot selects the candidate, if slot and claims are still as it needs them."""
     slot = here.shard.slot(candidate.slot_id)
     if slot.revision != candidate.expected_revision:
-        story.lose(candidate, slot.revision, here.now_ms)
+        story.lose(candidate, slot.revision)
         return
     claims = _claims(candidate)
     if found := conflicts(here.shard.ledger(candidate.shell), candidate.slot_id, claims):
-        story.fail(candidate, conflict_sentence(found), here.now_ms)
+        story.clash(candidate, found)
         return
     _activate(here, candidate, slot.publication_id, claims, story)
 
 
-def _activate(here: _Here, candidate: Publication, replaced: str, claims: tuple[Claim, ...], story: "_Story") -> None:
+def _activate(here: _Here, candidate: Publication, replaced: str, claims: tuple[Claim, ...], story: Story) -> None:
     """Everything that changes with authority, in one commit, and the request to every routing shard to decide at it."""
     selected = SlotActivated(
         slot_id=candidate.slot_id,
@@ -246,19 +242,24 @@ def _claims(publication: Publication) -> tuple[Claim, ...]:
     )
 
 
+def _too_late(publication: Publication) -> Refusal:
+    missing = ", ".join(sorted(publication.required_projections - publication.prepared))
+    return Refusal("state", f"Expected the projections to prepare in time, found no answer of: {missing}.")
+
+
 # ---- events -------------------------------------------------------------------------------------------------------
 
 
-def _requested(identity: str, message: Publish, candidate: Candidate) -> PublicationRequested:
+def _requested(identity: str, message: Publish, target: Target) -> PublicationRequested:
     return PublicationRequested(
         publication_id=identity,
         command_id=message.command_id,
         shell=message.shell,
-        definition_id=candidate.executable.definition_id,
-        slot_id=candidate.slot_id,
-        slot_name=candidate.slot_name,
-        policy_source=candidate.policy_source,
-        expected_revision=candidate.expected_revision,
+        definition_id=target.definition_id,
+        slot_id=target.slot_id,
+        slot_name=target.slot_name,
+        policy_source=target.policy_source,
+        expected_revision=target.expected_revision,
         requested_by=message.requested_by,
         requested_at_ms=message.requested_at_ms,
     )
@@ -270,7 +271,7 @@ def _staged(
     identity = publication.publication_id
     bindings = tuple(
         Binding(
-            binding_id=binding_id(candidate.slot_id, identity, trigger.node_id, trigger.claim),
+            binding_id=binding_id(publication.slot_id, identity, trigger.node_id, trigger.claim),
             node_id=trigger.node_id,
             type=trigger.type,
             name=trigger.name,
@@ -289,49 +290,3 @@ def _staged(
         deadline_ms=now_ms + prepare_ms,
         at_ms=now_ms,
     )
-
-
-class _Story:
-    """The commit that a decision is writing: changes and intents in order."""
-
-    def __init__(self) -> None:
-        self._changes: list[Change] = []
-        self._intents: list[Intent] = []
-
-    def change(self, stream: str, event: object) -> None:
-        """An event of an aggregate."""
-        self._changes.append(Change(stream, event))
-
-    def about(self, publication: Publication, event: PublicationEvent) -> Publication:
-        """An event of a publication; gives the publication after it."""
-        self.change(f"publication:{event.publication_id}", event)
-        return evolve(publication, event)
-
-    def intend(self, intent: Intent) -> None:
-        """A message that the commit promises."""
-        self._intents.append(intent)
-
-    def answered(self, publication: Publication) -> "_Story":
-        """The answer that a publication has from now on."""
-        if reply := answer(publication):
-            self.intend(Intent("replies", publication.command_id, reply))
-        return self
-
-    def lose(self, publication: Publication, found_revision: int, now_ms: int) -> "_Story":
-        """A publication whose slot has moved on."""
-        superseded = PublicationSuperseded(
-            publication_id=publication.publication_id,
-            expected_revision=publication.expected_revision,
-            found_revision=found_revision,
-            at_ms=now_ms,
-        )
-        return self.answered(self.about(publication, superseded))
-
-    def fail(self, publication: Publication, reason: str, now_ms: int) -> "_Story":
-        """A publication that never becomes the authority."""
-        failed = PublicationFailed(publication_id=publication.publication_id, reason=reason, at_ms=now_ms)
-        return self.answered(self.about(publication, failed))
-
-    def told(self) -> Decision:
-        """The decision."""
-        return Decision(tuple(self._changes), tuple(self._intents))

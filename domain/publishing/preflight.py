@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from interlock.domain.definitions.providers import PROVIDERS, TriggerProvider
-from interlock.domain.publishing.candidate import PolicySource, resolve
+from interlock.domain.publishing.candidate import PolicySource, Unfit, resolve
 from interlock.domain.publishing.claims.events import Claim
 from interlock.domain.publishing.claims.state import Conflict
 from interlock.domain.publishing.shard import PublishingShard
@@ -51,26 +51,29 @@ def preflight(
     candidate = resolve(shard, shell, document, slot, expect_revision, providers)
     if isinstance(candidate, Refusal):
         return candidate
-    held = shard.ledger(shell).by_slot.get(candidate.slot_id, ())
+    if isinstance(candidate, Unfit):
+        return candidate.refusal
+    target = candidate.target
+    held = shard.ledger(shell).by_slot.get(target.slot_id, ())
     held_names = {claim.claim for claim in held}
     wanted_names = {claim.claim for claim in candidate.claims}
-    if candidate.expected_revision < candidate.slot.revision:
+    if target.lost:
         action: Literal["fill", "replace", "lose", "conflict"] = "lose"
     elif candidate.conflicts:
         action = "conflict"
     else:
-        action = "replace" if candidate.slot.publication_id else "fill"
+        action = "replace" if target.slot.publication_id else "fill"
     return Preflight(
         action=action,
-        definition_id=candidate.executable.definition_id,
-        slot_id=candidate.slot_id,
-        slot_name=candidate.slot_name,
-        policy_source=candidate.policy_source,
+        definition_id=target.definition_id,
+        slot_id=target.slot_id,
+        slot_name=target.slot_name,
+        policy_source=target.policy_source,
         artifact_id=candidate.executable.artifact_id,
         version=candidate.executable.version,
-        expected_revision=candidate.expected_revision,
-        found_revision=candidate.slot.revision,
-        replaces=candidate.slot.publication_id,
+        expected_revision=target.expected_revision,
+        found_revision=target.slot.revision,
+        replaces=target.slot.publication_id,
         added=tuple(claim for claim in candidate.claims if claim.claim not in held_names),
         removed=tuple(claim for claim in held if claim.claim not in wanted_names),
         retained=tuple(claim for claim in candidate.claims if claim.claim in held_names),

@@ -1,7 +1,10 @@
 """How the publishing journal becomes slots and publications."""
 
+import json
+from collections.abc import Iterable
 from typing import Final
 
+from interlock.domain.publishing.answers import told_conflict
 from interlock.domain.publishing.claims.events import ClaimsChanged
 from interlock.domain.publishing.executable.events import ExecutableSaved
 from interlock.domain.publishing.publication.events import (
@@ -16,6 +19,7 @@ from interlock.domain.publishing.publication.events import (
     RoutingShardReached,
 )
 from interlock.domain.publishing.slot.events import SlotActivated
+from interlock.domain.reply import told_fault
 from interlock.projections.recorded import Recorded
 from interlock.projections.rows import Rows
 from interlock.projections.slots.store import (
@@ -116,10 +120,26 @@ def _end(event: PublicationRetired | PublicationFailed | PublicationSuperseded, 
         case PublicationRetired():
             ended = ended._replace(status="retired", replaced_by=event.replaced_by)
         case PublicationFailed():
-            ended = ended._replace(status="failed", reason=event.reason)
+            ended = _failed(ended, event)
         case PublicationSuperseded():
             ended = ended._replace(status="superseded", found_revision=event.found_revision)
     rows.put(PUBLICATIONS, ended)
+
+
+def _failed(row: PublicationRow, event: PublicationFailed) -> PublicationRow:
+    return row._replace(
+        status="failed",
+        failure=event.kind,
+        reason=event.reason,
+        faults=_array(told_fault(fault) for fault in event.faults),
+        conflicts=_array(told_conflict(conflict) for conflict in event.conflicts),
+    )
+
+
+def _array(items: Iterable[dict[str, str]]) -> str:
+    """Items as a JSON array; "" for none."""
+    found = list(items)
+    return json.dumps(found, ensure_ascii=False) if found else ""
 
 
 def _known(publication_id: str, rows: Rows) -> PublicationRow:
@@ -129,4 +149,4 @@ def _known(publication_id: str, rows: Rows) -> PublicationRow:
     return row
 
 
-VIEW: Final = View(name="slots", contexts=("publishing",), tables=TABLES, fold=each_event(fold), version=1)
+VIEW: Final = View(name="slots", contexts=("publishing",), tables=TABLES, fold=each_event(fold), version=2)

@@ -54,8 +54,14 @@ class PublicationRow(NamedTuple):
     """When it was retired, failed or superseded."""
     replaced_by: str = ""
     """The publication that took its place, if it is retired."""
+    failure: str = ""
+    """The kind of refusal that it failed with."""
     reason: str = ""
     """Why it failed."""
+    faults: str = ""
+    """What was wrong with its document, as a JSON array; "" where nothing was."""
+    conflicts: str = ""
+    """Who had the claims that it needed, as a JSON array; "" where nobody had."""
     found_revision: int = 0
     """The revision to which it lost, if it is superseded."""
 

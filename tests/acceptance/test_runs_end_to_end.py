@@ -206,7 +206,7 @@ def test_a_run_resumes_on_what_it_was_started_with_after_its_slot_has_moved_on(i
 
 
 def test_a_publish_that_fails_leaves_the_authority_where_it_was(installation: Installation) -> None:
-    """Proves: PUB-13 (what does not compile is refused with the reason; what was there goes on starting)."""
+    """Proves: PUB-13 (what does not compile is recorded with the reason; what was there goes on starting)."""
     before = installation.client.slot("errands")
     document = json.loads(load_target(f"{APP}:errands"))
     wrong = [
@@ -219,6 +219,9 @@ def test_a_publish_that_fails_leaves_the_authority_where_it_was(installation: In
             installation.client.publish(json.dumps(each))
         assert (refusal.value.status, refusal.value.kind) == (400, "invalid")
         assert "xpected" in refusal.value.message
+        assert refusal.value.faults
+        failed = installation.client.publication(refusal.value.details["publicationId"], wait_s=30).publication
+        assert (failed.status, failed.faults) == ("failed", refusal.value.faults)
     assert installation.client.slot("errands") == before
     run = installation.ended("errand.asked", _emitted(installation, "after-a-failed-publish")).run
     assert run.publication_id == before.slot.publication_id

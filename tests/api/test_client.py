@@ -30,6 +30,41 @@ def test_a_refusal_has_its_kind_its_sentence_and_its_details() -> None:
     assert raised.value.details == {"foundRevision": "2"}
 
 
+CONFLICT = {
+    "claim": "gate:north",
+    "nodeId": "gate:north",
+    "definitionId": "keeper",
+    "slotId": "s",
+    "slotName": "blue",
+    "publicationId": "p",
+    "claimantNodeId": "gate:north",
+    "cardinality": "exclusive",
+}
+
+
+def test_a_refusal_has_what_is_wrong_and_who_stands_against_it_as_data() -> None:
+    fault = {"code": "source", "where": "ship", "expected": "one of input", "found": "nowhere"}
+    problem: dict[str, object] = {
+        "kind": "conflict",
+        "message": "m",
+        "details": {},
+        "faults": [fault],
+        "conflicts": [CONFLICT],
+    }
+    with client(answering(409, problem)) as asked, pytest.raises(ApiError) as raised:
+        asked.publish("{}")
+    assert [(each.code, each.where) for each in raised.value.faults] == [("source", "ship")]
+    [conflict] = raised.value.conflicts
+    assert (conflict.claim, conflict.definition_id, conflict.slot_name) == ("gate:north", "keeper", "blue")
+    assert (conflict.publication_id, conflict.claimant_node_id) == ("p", "gate:north")
+
+
+def test_a_refusal_of_somebody_in_between_is_told_as_it_is() -> None:
+    with client(answering(502, {"error": "bad gateway"})) as asked, pytest.raises(ApiError) as raised:
+        asked.publish("{}")
+    assert (raised.value.kind, raised.value.message, raised.value.details) == ("failed", "Bad Gateway", {})
+
+
 def test_a_request_whose_connection_broke_is_sent_again_as_the_same_command() -> None:
     """Proves: LOG-06."""
     seen: list[str] = []

@@ -1,6 +1,7 @@
 """Preflight, publish, slots and publications by HTTP."""
 
 import asyncio
+import json
 from typing import Any
 from urllib.parse import quote
 
@@ -40,6 +41,26 @@ async def test_a_refusal_that_is_repeated_is_the_same_refusal(service: Service) 
     again = await service.post("/v1/publish", body, 400)
     assert first == again
     assert (first["kind"], first["details"]["commandId"]) == ("invalid", "c-1")
+
+
+async def test_a_publish_whose_document_is_wrong_is_shown_as_failed_with_what_is_wrong(service: Service) -> None:
+    """Proves: PUB-05, PUB-13."""
+    serving = await service.publish()
+    steps = [{"id": "first", "activity": "reserve", "inputs": {"a": "b"}}]
+    wrong = json.dumps({**json.loads(document()), "steps": steps})
+    problem = await service.post("/v1/publish", {"document": wrong, "wait": WAIT_S}, 400)
+    assert (problem["kind"], problem["faults"][0]["code"], problem["faults"][0]["where"]) == (
+        "invalid",
+        "source",
+        "first",
+    )
+    shown = await service.get(f"/v1/publications/{problem['details']['publicationId']}", wait=WAIT_S)
+    found = shown["publication"]
+    assert (found["status"], found["failure"], found["reason"]) == ("failed", "invalid", problem["message"])
+    assert (found["faults"], found["artifactId"]) == (problem["faults"], "")
+    assert (await service.get("/v1/slots/orders/default"))["slot"]["publicationId"] == serving["publicationId"]
+    [failed] = (await service.get("/v1/publications", status="failed"))["items"]
+    assert failed == found
 
 
 async def test_a_publish_that_nobody_waits_for_is_pending_and_says_what_is_missing(service: Service) -> None:
@@ -88,9 +109,10 @@ async def test_a_preflight_says_what_a_publish_would_do_and_does_nothing(service
 
 async def test_a_preflight_of_what_does_not_compile_is_the_refusal_of_a_publish(service: Service) -> None:
     bad = {"document": '{"name": "orders", "steps": []}'}
-    assert (await service.post("/v1/preflight", bad, 400))["message"] == (
-        await service.post("/v1/publish", {**bad, "wait": WAIT_S}, 400)
-    )["message"]
+    looked = await service.post("/v1/preflight", bad, 400)
+    asked = await service.post("/v1/publish", {**bad, "wait": WAIT_S}, 400)
+    assert (looked["message"], looked["faults"]) == (asked["message"], asked["faults"])
+    assert len(looked["faults"]) == 2
 
 
 async def test_a_document_may_be_given_as_an_object_or_as_text(service: Service) -> None:

@@ -55,7 +55,7 @@ def test_a_slot_names_its_authority_and_its_revision() -> None:
 def test_what_failed_says_why_and_what_was_superseded_to_what_it_lost() -> None:
     rows = folded(
         *candidate("p1"),
-        *of_publication("p1", PublicationFailed(publication_id="p1", reason="too late", at_ms=3_000)),
+        *of_publication("p1", PublicationFailed(publication_id="p1", kind="state", reason="too late", at_ms=3_000)),
         *candidate("p2"),
         *of_publication(
             "p2", PublicationSuperseded(publication_id="p2", expected_revision=0, found_revision=4, at_ms=3_001)

@@ -61,7 +61,7 @@ def test_an_activation_puts_the_new_bindings_in_place_of_the_old_ones() -> None:
 @pytest.mark.parametrize(
     "end",
     [
-        PublicationFailed(publication_id="p2", reason="too late", at_ms=3_000),
+        PublicationFailed(publication_id="p2", kind="state", reason="too late", at_ms=3_000),
         PublicationSuperseded(publication_id="p2", expected_revision=1, found_revision=2, at_ms=3_000),
     ],
     ids=["failed", "superseded"],

@@ -80,6 +80,12 @@ def reached(command_id: str, partition: int, position: int) -> RoutingReached:
     )
 
 
+def kinds(decided: object) -> list[str]:
+    """The events of a decision, by their names."""
+    assert isinstance(decided, Decision), decided
+    return [type(change.event).__name__ for change in decided.changes]
+
+
 @dataclass
 class Desk:
     """A shard with its clock, and everything that was decided on it."""

@@ -19,6 +19,8 @@ class Claimant:
     slot_id: str
     slot_name: str
     publication_id: str
+    node_id: str
+    """Its trigger's node."""
     cardinality: Cardinality
 
 
@@ -27,6 +29,8 @@ class Conflict:
     """A claim that a candidate can't have, and who has it."""
 
     claim: str
+    node_id: str
+    """The candidate's trigger node that asks for it."""
     claimant: Claimant
 
 
@@ -60,6 +64,7 @@ def evolve(state: Ledger, event: ClaimsChanged) -> Ledger:
             slot_id=event.slot_id,
             slot_name=event.slot_name,
             publication_id=event.publication_id,
+            node_id=claim.node_id,
             cardinality=claim.cardinality,
         )
     return state
@@ -72,7 +77,7 @@ def conflicts(state: Ledger, slot_id: str, claims: Iterable[Claim]) -> tuple[Con
     a claimant is no exemption.
     """
     found = {
-        (claim.claim, claimant.slot_id): Conflict(claim=claim.claim, claimant=claimant)
+        (claim.claim, claimant.slot_id): Conflict(claim=claim.claim, node_id=claim.node_id, claimant=claimant)
         for claim in claims
         for claimant in state.by_claim.get(claim.claim, {}).values()
         if claimant.slot_id != slot_id and "exclusive" in (claim.cardinality, claimant.cardinality)

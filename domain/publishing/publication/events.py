@@ -5,8 +5,15 @@ Requested ─► Staged ─► (projections prepared) ─► Activated ─► (e
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 from interlock.domain.definitions.executable import Cardinality
+from interlock.domain.refusal import Fault, RefusalKind
+
+REASON_CHARACTERS_MAX: Final = 1_000
+"""Of the sentence that says why a publication failed: history is read by people, and kept for ever."""
+CONFLICTS_MAX: Final = 50
+"""Conflicts that are recorded one by one; who clears these is told the next ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +27,22 @@ class Binding:
     identity: str
     cardinality: Cardinality
     claim: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimConflict:
+    """An exclusive claim that a publication needed, and the authority that has it."""
+
+    claim: str
+    node_id: str
+    """The trigger node that asked for it."""
+    definition_id: str
+    """Of the claimant, as all that follows."""
+    slot_id: str
+    slot_name: str
+    publication_id: str
+    claimant_node_id: str
+    cardinality: Cardinality
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,8 +130,15 @@ class PublicationFailed:
     """It never became the authority; what it had prepared is removed (PUB-13)."""
 
     publication_id: str
+    kind: RefusalKind
+    """invalid, too-large: the document · conflict: somebody else has a claim · state: a projection, or the time."""
     reason: str
+    """In a sentence, of at most `REASON_CHARACTERS_MAX`."""
     at_ms: int
+    faults: tuple[Fault, ...] = ()
+    """What is wrong with the document; at most `refusal.FAULTS_MAX`."""
+    conflicts: tuple[ClaimConflict, ...] = ()
+    """Who has the claims that it needed; at most `CONFLICTS_MAX`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

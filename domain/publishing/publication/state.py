@@ -53,7 +53,7 @@ class Publication:
     replaced_by: str = ""
     replaced_unserved: bool = False
     """Whether it was replaced before every routing shard had reached it."""
-    reason: str = ""
+    failure: PublicationFailed | None = None
     """Why it failed."""
     found_revision: int = 0
     """The revision to which it lost, if it was superseded."""
@@ -104,6 +104,6 @@ def evolve(state: Publication, event: PublicationEvent) -> Publication:
             unserved = not state.served
             return replace(state, status="retired", replaced_by=event.replaced_by, replaced_unserved=unserved)
         case PublicationFailed():
-            return replace(state, status="failed", reason=event.reason)
+            return replace(state, status="failed", failure=event)
         case PublicationSuperseded():
             return replace(state, status="superseded", found_revision=event.found_revision)

@@ -1,7 +1,7 @@
 """Rows of views as answers of the API."""
 
 import json
-from typing import cast
+from typing import TypeVar, cast
 
 from interlock.projections.executions.query import ExecutionView
 from interlock.projections.executions.store import ExecutionRow, StepRow
@@ -12,7 +12,9 @@ from interlock.projections.stimuli.query import StimulusView
 from interlock.projections.stimuli.store import DeadLetterRow, StimulusRow
 from interlock.sdk.types import (
     Cancel,
+    Conflict,
     DeadLetter,
+    DocumentFault,
     Fault,
     HistoryEntry,
     Json,
@@ -31,6 +33,9 @@ from interlock.sdk.types import (
     Unserved,
     Wait,
 )
+from interlock.sdk.wire import from_wire
+
+T = TypeVar("T")
 
 
 def slot(row: SlotRow) -> Slot:
@@ -70,7 +75,10 @@ def publication(row: PublicationRow) -> Publication:
         served_at_ms=row.served_at_ms,
         ended_at_ms=row.ended_at_ms,
         replaced_by=row.replaced_by,
+        failure=row.failure,
         reason=row.reason,
+        faults=_items(DocumentFault, row.faults),
+        conflicts=_items(Conflict, row.conflicts),
         found_revision=row.found_revision,
     )
 
@@ -238,6 +246,11 @@ def _fault(type_: str, message: str) -> Fault | None:
 
 def _origin(row: StimulusRow | DeadLetterRow) -> Origin:
     return Origin(channel=row.channel, topic=row.topic, partition=row.partition, offset=row.offset)
+
+
+def _items(type_: type[T], text: str) -> tuple[T, ...]:
+    """A stored JSON array; () where nothing is stored."""
+    return tuple(from_wire(type_, each) for each in cast("list[object]", json.loads(text))) if text else ()
 
 
 def _value(text: str) -> Json:

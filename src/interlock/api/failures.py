@@ -18,8 +18,8 @@ from interlock.domain.refusal import RefusalKind
 from interlock.domain.routing.json_text import JsonUnfit
 from interlock.log.port import BatchTooLarge, LogError
 from interlock.projections.reader import WarmingUp
-from interlock.sdk.types import Problem
-from interlock.sdk.wire import to_wire
+from interlock.sdk.types import Conflict, DocumentFault, Problem
+from interlock.sdk.wire import from_wire, to_wire
 
 log = logging.getLogger(__name__)
 
@@ -40,10 +40,21 @@ STATUS_OF_KIND: Final[Mapping[RefusalKind, int]] = {
 class Failure(Exception):
     """A request is not done; what is raised becomes the answer."""
 
-    def __init__(self, status: int, kind: str, message: str, details: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        kind: str,
+        message: str,
+        details: Mapping[str, str] | None = None,
+        *,
+        faults: tuple[DocumentFault, ...] = (),
+        conflicts: tuple[Conflict, ...] = (),
+    ) -> None:
         super().__init__(message)
         self.status = status
-        self.problem = Problem(kind=kind, message=message, details=dict(details or {}))
+        self.problem = Problem(
+            kind=kind, message=message, details=dict(details or {}), faults=faults, conflicts=conflicts
+        )
 
 
 def invalid(message: str, details: Mapping[str, str] | None = None) -> Failure:
@@ -56,10 +67,12 @@ def not_found(message: str, details: Mapping[str, str] | None = None) -> Failure
     return Failure(404, "not-found", message, details)
 
 
-def refused(kind: str, message: str, details: Mapping[str, str]) -> Failure:
-    """The engine's own refusal, with the status of its kind."""
-    status = next((status for known, status in STATUS_OF_KIND.items() if known == kind), 409)
-    return Failure(status, kind, message, details)
+def refused(body: Mapping[str, object], **ids: str) -> Failure:
+    """The engine's own refusal, as it is told to callers, with the status of its kind and further ids."""
+    problem = from_wire(Problem, body)
+    status = next((status for known, status in STATUS_OF_KIND.items() if known == problem.kind), 409)
+    details = {**problem.details, **ids}
+    return Failure(status, problem.kind, problem.message, details, faults=problem.faults, conflicts=problem.conflicts)
 
 
 async def respond(request: Request, error: Exception) -> JSONResponse:

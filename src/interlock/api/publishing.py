@@ -1,7 +1,7 @@
 """Publishing and its views: preflight, publish, slots, publications."""
 
 import asyncio
-from typing import Final, cast, get_args
+from typing import Final, get_args
 
 from starlette.requests import Request
 
@@ -28,6 +28,7 @@ from interlock.domain.publishing.preflight import Preflight as Outcome
 from interlock.domain.publishing.preflight import preflight as look_ahead
 from interlock.domain.publishing.publication.state import Status
 from interlock.domain.refusal import Refusal
+from interlock.domain.reply import told_refusal
 from interlock.domain.sharding import slot_id
 from interlock.projections.reader import WarmingUp
 from interlock.projections.slots.query import cursor_of as cursor_of_row
@@ -62,7 +63,7 @@ async def preflight(context: Context, request: Request) -> Answer[Preflight]:
         raise WarmingUp("the replica of publishing has not read to the end of the journal") from error
     outcome = look_ahead(shard, body.shell, body.document_text(), body.slot, body.expect_revision)
     if isinstance(outcome, Refusal):
-        raise refused(outcome.kind, outcome.sentence, dict(outcome.details))
+        raise refused(told_refusal(outcome))
     return Answer(200, _outcome(outcome))
 
 
@@ -86,8 +87,7 @@ async def publish(context: Context, request: Request) -> Answer[Published]:
         return Answer(202, await _pending(context, body.shell, command_id))
     if answer.status == "done":
         return Answer(200, from_wire(Published, {**answer.body, "commandId": command_id}))
-    details = cast("dict[str, str]", answer.body.get("details", {}))
-    raise refused(str(answer.body["kind"]), str(answer.body["message"]), {**details, "commandId": command_id})
+    raise refused(answer.body, commandId=command_id)
 
 
 async def slots(context: Context, request: Request) -> Answer[Page[Slot]]:
@@ -205,10 +205,12 @@ def _outcome(outcome: Outcome) -> Preflight:
         conflicts=tuple(
             Conflict(
                 claim=each.claim,
+                node_id=each.node_id,
                 definition_id=each.claimant.definition_id,
                 slot_id=each.claimant.slot_id,
                 slot_name=each.claimant.slot_name,
                 publication_id=each.claimant.publication_id,
+                claimant_node_id=each.claimant.node_id,
                 cardinality=each.claimant.cardinality,
             )
             for each in outcome.conflicts

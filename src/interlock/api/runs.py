@@ -1,6 +1,6 @@
 """Runs: what they do, and asking them to end."""
 
-from typing import Final, cast, get_args
+from typing import Final, get_args
 
 from starlette.requests import Request
 
@@ -83,8 +83,7 @@ async def cancel(context: Context, request: Request) -> Answer[Cancelled]:
         return Answer(202, Cancelled(status="pending", command_id=command_id, execution_id=identity))
     if answer.status == "done":
         return Answer(200, Cancelled(status="cancelled", command_id=command_id, execution_id=identity))
-    details = cast("dict[str, str]", answer.body.get("details", {}))
-    raise refused(str(answer.body["kind"]), str(answer.body["message"]), {**details, "commandId": command_id})
+    raise refused(answer.body, commandId=command_id)
 
 
 async def counts(context: Context, request: Request) -> Answer[Counts]:

@@ -41,6 +41,7 @@ def add_to(app: typer.Typer) -> None:
 def asking(api: str, shell: str) -> "Generator[Client, None, None]":
     """A client; what it raises becomes the end of the command."""
     from interlock.sdk import ApiError, BadArgument, Client, Unreachable, WireError
+    from interlock.sdk.wire import to_wire
 
     try:
         with Client(find_api(api), shell=shell) as client:
@@ -49,7 +50,10 @@ def asking(api: str, shell: str) -> "Generator[Client, None, None]":
         raise usage(str(error)) from error
     except ApiError as error:
         code = Code.UNREACHABLE if error.status == 503 else Code.FAILED
-        raise CommandError(code, error.message, kind=error.kind, details=error.details) from error
+        more: dict[str, object] = {
+            name: to_wire(items) for name, items in (("faults", error.faults), ("conflicts", error.conflicts)) if items
+        }
+        raise CommandError(code, error.message, kind=error.kind, details=error.details, more=more) from error
     except Unreachable as error:
         raise CommandError(Code.UNREACHABLE, str(error), kind="unreachable") from error
     except WireError as error:

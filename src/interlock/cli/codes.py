@@ -21,13 +21,21 @@ class CommandError(Exception):
     """Ends a command; the message says what was expected, found, and what to do."""
 
     def __init__(
-        self, code: Code, message: str, *, kind: str = "failed", details: dict[str, str] | None = None
+        self,
+        code: Code,
+        message: str,
+        *,
+        kind: str = "failed",
+        details: dict[str, str] | None = None,
+        more: dict[str, object] | None = None,
     ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.kind = kind
         self.details = details or {}
+        self.more = more or {}
+        """What `--json` tells besides, by name: `faults`, `conflicts`."""
 
 
 def usage(message: str) -> CommandError:

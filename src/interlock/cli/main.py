@@ -68,7 +68,8 @@ def main() -> NoReturn:
 def _tell(error: CommandError) -> Code:
     print(f"interlock: {_printable(error.message)}", file=sys.stderr)
     if "--json" in sys.argv:
-        print(json.dumps({"kind": error.kind, "message": error.message, "details": error.details}))
+        told = {"kind": error.kind, "message": error.message, "details": error.details, **error.more}
+        print(json.dumps(told))
     return error.code
 
 

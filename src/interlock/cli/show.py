@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from interlock.cli.output import age, clean, instant, print_fields, print_table, short
 from interlock.sdk.types import (
+    Conflict,
     DeadLetter,
+    DocumentFault,
     HistoryEntry,
     Page,
     Preflight,
@@ -38,7 +40,7 @@ def preflight(outcome: Preflight) -> None:
             ("version", outcome.version),
             ("artifact", outcome.artifact_id),
             *((name, ", ".join(claim.claim for claim in group)) for name, group in claims),
-            *((f"conflict on {each.claim}", f"{each.definition_id}/{each.slot_name}") for each in outcome.conflicts),
+            *map(_conflict, outcome.conflicts),
         ]
     )
 
@@ -112,6 +114,8 @@ def publication(found: PublicationDetail) -> None:
             ("ended", instant(row.ended_at_ms)),
             ("replaced by", row.replaced_by),
             ("reason", row.reason),
+            *((f"fault {each.code}", f"{each.where}: {_expected(each)}") for each in row.faults),
+            *map(_conflict, row.conflicts),
         ]
     )
 
@@ -277,6 +281,15 @@ def _origin(letter: DeadLetter) -> str:
     if origin.channel != "kafka" or not origin.topic:
         return origin.channel
     return f"{origin.topic.partition('@')[0]}/{origin.partition} at {origin.offset}"
+
+
+def _expected(fault: DocumentFault) -> str:
+    return f"expected {fault.expected}, found {fault.found}"
+
+
+def _conflict(conflict: Conflict) -> tuple[str, str]:
+    claimant = f"{conflict.definition_id}/{conflict.slot_name}, publication {conflict.publication_id}"
+    return f"conflict on {conflict.claim}", f"{claimant}, node {conflict.claimant_node_id}"
 
 
 def _more(following: str | None) -> None:

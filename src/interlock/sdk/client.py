@@ -15,7 +15,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import Self, TypeVar, cast
 from urllib.parse import quote
 
 import httpx
@@ -23,13 +23,16 @@ import httpx
 from interlock.sdk.types import (
     ENDED,
     Cancelled,
+    Conflict,
     Counts,
     DeadLetter,
+    DocumentFault,
     Emitted,
     Health,
     HistoryEntry,
     Page,
     Preflight,
+    Problem,
     Publication,
     PublicationDetail,
     Published,
@@ -59,7 +62,16 @@ TRIES_MAX = 3
 class ApiError(Exception):
     """The API answered that the request was not done."""
 
-    def __init__(self, status: int, kind: str, message: str, details: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        status: int,
+        kind: str,
+        message: str,
+        details: Mapping[str, str],
+        *,
+        faults: tuple[DocumentFault, ...] = (),
+        conflicts: tuple[Conflict, ...] = (),
+    ) -> None:
         super().__init__(message)
         self.status = status
         """The HTTP status."""
@@ -68,6 +80,10 @@ class ApiError(Exception):
         self.message = message
         self.details = dict(details)
         """Names and ids that a program may act on."""
+        self.faults = faults
+        """What is wrong with a document, one by one."""
+        self.conflicts = conflicts
+        """Who has the exclusive claims that a publication needs."""
 
 
 class Unreachable(Exception):
@@ -359,12 +375,14 @@ class Client:
         found = _json_of(answer, self.base_url)
         if answer.is_success:
             return found
-        problem = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+        problem = _problem_of(found, answer.reason_phrase)
         raise ApiError(
             answer.status_code,
-            str(problem.get("kind", "failed")),
-            str(problem.get("message", answer.reason_phrase)),
-            cast("dict[str, str]", problem.get("details") or {}),
+            problem.kind,
+            problem.message,
+            problem.details,
+            faults=problem.faults,
+            conflicts=problem.conflicts,
         )
 
     def _exchange(
@@ -423,6 +441,12 @@ def _json_of(answer: httpx.Response, base_url: str) -> object:
             f"Expected JSON from {base_url}, found {answer.headers.get('content-type', 'no type')} with status "
             f"{answer.status_code}; is that address Interlock's API?"
         ) from error
+
+
+def _problem_of(found: object, reason: str) -> Problem:
+    """Why a request was not done; whoever answers between here and the API may put it in another form."""
+    told = cast("dict[str, object]", found) if isinstance(found, dict) else {}
+    return from_wire(Problem, {"kind": "failed", "message": reason, "details": {}, **told})
 
 
 def _unreachable(base_url: str, error: Exception) -> Unreachable:

@@ -25,7 +25,7 @@ from interlock.domain.publishing.publication.events import (
 from interlock.domain.publishing.slot.events import SlotActivated
 from interlock.domain.sharding import binding_id, slot_id, stimulus_identity
 from tests.support.given import Outcome, given_shard
-from tests.support.publishing import PREPARE_MS, SHELL, Desk, answered, document, publish, reached
+from tests.support.publishing import PREPARE_MS, SHELL, Desk, answered, document, kinds, publish, reached
 
 GATE = ("gate:north",)
 
@@ -43,11 +43,6 @@ def executable(text: str) -> Executable:
 def asked(desk: Desk, message: PublicationCommand) -> Outcome:
     """What would come of a message now."""
     return given_shard(desk.shard).when(lambda shard: desk.decide(shard, message))
-
-
-def kinds(decided: object) -> list[str]:
-    assert isinstance(decided, Decision), decided
-    return [type(change.event).__name__ for change in decided.changes]
 
 
 # ---- a publish ----------------------------------------------------------------------------------------------------
@@ -117,14 +112,6 @@ def test_a_slot_needs_a_meaningful_name(slot: str) -> None:
     asked(desk, publish(slot=slot)).then_refused("invalid", "slot")
 
 
-def test_a_document_that_does_not_compile_is_refused_and_leaves_no_trace() -> None:
-    """Proves: PUB-13"""
-    desk = Desk()
-    text = document(on=("nobody:knows",))
-    asked(desk, publish(text=text)).then_refused("invalid", "'nobody'")
-    assert desk.shard == Desk().shard
-
-
 @pytest.mark.parametrize("revision", [2, -1])
 def test_a_revision_that_the_slot_never_had_is_refused(revision: int) -> None:
     desk = Desk()
@@ -157,15 +144,6 @@ def test_a_publish_with_an_old_revision_is_superseded_at_once_and_answered() -> 
     assert (status, body["kind"]) == ("refused", "superseded")
     assert body["details"]["publicationId"] == identity("c2")
     assert (body["details"]["expectedRevision"], body["details"]["foundRevision"]) == ("0", "1")
-
-
-def test_an_exclusive_claim_that_another_definition_has_fails_the_publish_naming_the_claimant() -> None:
-    desk = Desk()
-    desk.activate("c1", document("keeper", on=GATE), slot="blue")
-    assert kinds(desk.ask(publish("c2", document("rival", on=GATE)))) == ["PublicationRequested", "PublicationFailed"]
-    ((status, body),) = desk.replies("c2")
-    assert (status, body["kind"]) == ("failed", "conflict")
-    assert all(word in body["message"] for word in ("'gate:north'", "'keeper'", "'blue'", identity("c1")))
 
 
 @pytest.mark.parametrize("name", ["keeper", "rival"])
@@ -470,7 +448,7 @@ def test_a_shard_stops_at_an_event_that_it_can_not_fold() -> None:
     shard = Desk().shard
     with pytest.raises(TypeError, match="expected an event of publishing in x, found str"):
         shard.apply("x", "no event")
-    failed = PublicationFailed(publication_id="p", reason="", at_ms=1)
+    failed = PublicationFailed(publication_id="p", kind="state", reason="", at_ms=1)
     with pytest.raises(ValueError, match="expected the request of p"):
         shard.apply("publication:p", failed)
 

@@ -67,6 +67,19 @@ def test_it_is_refused_as_the_publish_would_be() -> None:
         assert refusal == desk.ask(publish("c1", text, slot=slot, expect_revision=revision))
 
 
+def test_it_says_what_is_wrong_with_a_document_as_the_publish_does() -> None:
+    desk = Desk()
+    text = document(on=("nobody:knows",))
+    refusal = preflight(desk.shard, SHELL, text, None, None)
+    assert isinstance(refusal, Refusal)
+    desk.ask(publish("c1", text))
+    failure = desk.publication("c1").failure
+    assert failure is not None
+    assert [fault.code for fault in refusal.faults] == ["provider"]
+    assert (failure.kind, failure.reason) != ("", "")
+    assert failure.faults[0].where == refusal.faults[0].where
+
+
 def test_it_changes_nothing() -> None:
     """Proves: PUB-09"""
     desk = Desk()

@@ -4,10 +4,10 @@ On the wire field names are in camel case and instants are milliseconds since 19
 JSON values themselves. A client passes over fields that it doesn't know, so that newer servers can be asked too.
 """
 
-from interlock.sdk.types.common import Health, Json, Page, Problem
+from interlock.sdk.types.common import Health, Json, Page
+from interlock.sdk.types.problems import Conflict, DocumentFault, Problem
 from interlock.sdk.types.publishing import (
     Claim,
-    Conflict,
     Preflight,
     Projection,
     Publication,
@@ -40,6 +40,7 @@ __all__ = [
     "Conflict",
     "Counts",
     "DeadLetter",
+    "DocumentFault",
     "Emitted",
     "Fault",
     "Health",

@@ -26,14 +26,3 @@ class Health:
     problems: tuple[str, ...]
     """live: what stands still until somebody acts · ready: what has to come before it serves."""
     roles: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """Why a request was not done."""
-
-    kind: str
-    """invalid · not-found · conflict · superseded · state · too-large · unserved · warming-up · unavailable · failed.
-    """
-    message: str
-    details: dict[str, str]

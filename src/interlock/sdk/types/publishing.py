@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from interlock.sdk.types.problems import Conflict, DocumentFault
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
@@ -13,18 +15,6 @@ class Claim:
     """exclusive: nobody else in the shell may have it · fan-out: several may."""
     node_id: str
     """The trigger's node."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conflict:
-    """A claim that can't be had, and who has it."""
-
-    claim: str
-    definition_id: str
-    slot_id: str
-    slot_name: str
-    publication_id: str
-    cardinality: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,8 +108,14 @@ class Publication:
     """When "active" was answered."""
     ended_at_ms: int | None
     replaced_by: str
+    failure: str
+    """The kind of its failure, such as "invalid" or "conflict"; "" unless it failed."""
     reason: str
     """Why it failed."""
+    faults: tuple[DocumentFault, ...]
+    """What was wrong with its document."""
+    conflicts: tuple[Conflict, ...]
+    """Who had the claims that it needed."""
     found_revision: int
     """The revision to which it lost, if it is superseded."""
 
