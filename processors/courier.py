@@ -12,7 +12,8 @@ from collections import deque
 from collections.abc import Callable
 
 from interlock.domain.messages import RejectStimulus, Reply
-from interlock.log.port import Log, LogError, Record, Shard, batch_bytes
+from interlock.log.port import BATCH_OVERHEAD_BYTES, Log, LogError, Record, Shard
+from interlock.log.weight import Load
 from interlock.processors.ports import Bounds, Codec, Topics
 from interlock.processors.unit import Outgoing
 
@@ -87,13 +88,12 @@ class Couriers:
         self._idle.set()
 
     def _batch(self, destination: str, queue: deque[Outgoing]) -> tuple[list[Record], int]:
-        bytes_max = self._log.batch_bytes_max
+        bytes_max = self._log.batch_bytes_max - BATCH_OVERHEAD_BYTES
         batch: list[Record] = []
-        size = batch_bytes(())
+        load = Load()
         for promise in queue:
             record = self._record(destination, promise)
-            size += batch_bytes((record,)) - batch_bytes(())
-            if batch and size > bytes_max:
+            if not load.took(record, bytes_max):
                 break
             batch.append(record)
         return batch, len(batch)

@@ -15,7 +15,8 @@ from contextlib import suppress
 
 from interlock.domain.messages import Origin, RouteStimulus
 from interlock.domain.routing.intake import read_stimulus, shard_key
-from interlock.log.port import GroupSource, Log, LogError, Record, Shard, Stored, batch_bytes
+from interlock.log.port import BATCH_OVERHEAD_BYTES, GroupSource, Log, LogError, Record, Shard, Stored
+from interlock.log.weight import Load
 from interlock.processors.mail import Cause, sourced_record
 from interlock.processors.ports import Bounds, Codec, Topics
 
@@ -117,10 +118,9 @@ class Ingress:
     async def _send(self, shard: Shard, batch: list[Record]) -> None:
         start = 0
         while start < len(batch):
-            count, size = 0, batch_bytes(())
+            load, count = Load(), 0
             for record in batch[start:]:
-                size += batch_bytes((record,)) - batch_bytes(())
-                if count and size > self._log.batch_bytes_max:
+                if not load.took(record, self._log.batch_bytes_max - BATCH_OVERHEAD_BYTES):
                     break
                 count += 1
             try:

@@ -1,10 +1,13 @@
-"""The mailbox of a shard's owner: records of its inbox, read ahead to a bound, and what its own tasks report."""
+"""The mailbox of a shard's owner: records of its inbox, read ahead to bounds, and what its own tasks report."""
 
 import asyncio
 from collections import deque
 from dataclasses import dataclass
 
 from interlock.log.port import Reader, Stored, Unavailable
+
+BYTES_MAX = 32 << 20
+"""How much is read ahead, where records are large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,8 @@ class Mailbox:
     def __init__(self, records_max: int) -> None:
         self._items: deque[Item] = deque()
         self._records_max = records_max
+        self._bytes = 0
+        """What the values of the records take."""
         self._arrived = asyncio.Event()
         self._space = asyncio.Event()
         self._space.set()
@@ -39,11 +44,13 @@ class Mailbox:
     def put_back(self, items: list[Item]) -> None:
         """Puts items that were taken, and not used, in front again."""
         self._items.extendleft(reversed(items))
+        self._bytes += sum(len(item.value) for item in items if isinstance(item, Stored))
 
     def take(self) -> list[Item]:
         """All that is there."""
         items = list(self._items)
         self._items.clear()
+        self._bytes = 0
         self._arrived.clear()
         self._space.set()
         return items
@@ -64,7 +71,7 @@ class Mailbox:
     async def fill(self, reader: Reader, wait_s: float) -> None:
         """Reads an inbox for ever, as far ahead as the bound allows; waits while the log is away."""
         while True:
-            if len(self._items) >= self._records_max:
+            if len(self._items) >= self._records_max or self._bytes >= BYTES_MAX:
                 self._space.clear()
                 await self._space.wait()
             try:
@@ -74,4 +81,5 @@ class Mailbox:
                 continue
             if records:
                 self._items.extend(records)
+                self._bytes += sum(len(stored.value) for stored in records)
                 self._arrived.set()

@@ -2,7 +2,7 @@
 
 assigned ─► open ─► work ─► stopped: end
               ▲       └► Lost, or the log is away: wait (growing, with jitter), open anew if still assigned
-              └► LogChanged, or an event that can't be folded: end loudly; an operator is needed
+              └► LogChanged, BlobLost, or an event that can't be folded: end loudly; an operator is needed
 """
 
 import asyncio
@@ -11,6 +11,7 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from interlock.log.blobs import BlobLost
 from interlock.log.journal import LogChanged, Lost
 from interlock.log.port import Doubt, LogError, Refused
 from interlock.processors.ownership import Ownership
@@ -87,7 +88,7 @@ class ShardProcessor:
                         self.takeovers,
                     )
                 await ownership.work()
-            except LogChanged as error:
+            except (LogChanged, BlobLost) as error:
                 self.fault = str(error)
                 log.error("shard %s stands still: %s", self.name, error)
                 return

@@ -1,8 +1,11 @@
 """A unit: what the decisions of one turn of a processor's loop put into one append.
 
 A decision goes in as a whole or not at all (`Full`), and its events are applied to the state as they go in, so that
-the next decision sees them. Until the append counts, all of it is speculative: where it does not, the state is dropped
-with the unit, and folded anew from the log.
+the next decision sees them. What it takes is counted by `interlock.log.weight`: a large value weighs little, since it
+goes to the blob store, and a decision of many values that would be too large even so has an append to itself.
+
+Until the append counts, all of it is speculative: where it does not, the state is dropped with the unit, and folded
+anew from the log.
 """
 
 from collections.abc import Callable
@@ -12,6 +15,7 @@ from interlock.domain.decider import Decision, Intent
 from interlock.domain.messages import Reply
 from interlock.log.frame import Entry
 from interlock.log.port import HEADER_OVERHEAD_BYTES, RECORD_OVERHEAD_BYTES, Headers
+from interlock.log.weight import Load
 from interlock.processors.mail import Cause
 from interlock.processors.ports import Codec, Topics
 
@@ -22,11 +26,9 @@ PLACE_BYTES = 160
 class Full(Exception):
     """The decision does not fit into what is left of the append."""
 
-    def __init__(self, size: int, bytes_max: int, *, alone: bool) -> None:
-        super().__init__(f"expected a decision of at most {bytes_max} bytes, found {size}")
-        self.size = size
-        self.bytes_max = bytes_max
-        self.alone = alone
+    def __init__(self, load: Load, bytes_max: int) -> None:
+        super().__init__(f"expected a decision that fits into an append: {load.told(bytes_max)}")
+        self.alone = not load.fits(bytes_max)
         """It does not fit into an append of its own either."""
 
 
@@ -90,8 +92,8 @@ class Unit:
         self._topics = topics
         self._apply = apply
         self._bytes_max = bytes_max
-        self._bytes = 0
-        self._reserved = 0
+        self._load = Load()
+        """What was taken, and what room is kept for."""
         self._time: Headers = (("time", b"%d" % now_ms),)
         self._publishing: Headers = (("publishing", b"%d" % publishing),)
 
@@ -100,15 +102,15 @@ class Unit:
         """Whether nothing was decided."""
         return not self.events and not self.intents
 
-    def reserve(self, size: int) -> None:
+    def reserve(self, load: Load) -> None:
         """Keeps room for a decision that will be taken later. Raises `Full` where there is none."""
-        if not self.has_room(size):
-            raise Full(size, self._bytes_max, alone=size > self._bytes_max)
-        self._reserved += size
+        if not self.has_room(load):
+            raise Full(load, self._bytes_max)
+        self._load.add_load(load)
 
-    def has_room(self, size: int) -> bool:
-        """Whether so many bytes would still fit."""
-        return self._bytes + self._reserved + size <= self._bytes_max
+    def has_room(self, load: Load) -> bool:
+        """Whether so much would still fit."""
+        return self._load.has_room(load, self._bytes_max)
 
     def take(self, decision: Decision, cause: Cause, *, applied: bool = False) -> None:
         """Puts a decision in and applies its events (unless they are applied already).
@@ -119,7 +121,7 @@ class Unit:
         book, codec = self._book, self._codec
         revisions: dict[str, int] = {}
         events: list[Entry] = []
-        size = 0
+        load = Load()
         for change in decision.changes:
             stream = change.stream
             revision = (revisions.get(stream) or book.revisions.get(stream, 0)) + 1
@@ -127,20 +129,20 @@ class Unit:
             event = change.event
             head: Headers = (("type", codec.type_name(event).encode()), ("revision", b"%d" % revision))
             entry = Entry("event", stream.encode("utf-8", "surrogatepass"), codec.encode(event), head + tail)
-            size += entry_bytes(entry)
+            _weigh(entry, load)
             events.append(entry)
         promised: dict[str, int] = {}
         intents: list[Entry] = []
         outgoing: list[Outgoing] = []
         for intent in decision.intents:
             entry, out = self._promise(intent, tail, promised)
-            size += entry_bytes(entry)
+            _weigh(entry, load)
             intents.append(entry)
             outgoing.append(out)
         # What is applied has its room already, and more of it than it takes.
-        if not applied and not self.has_room(size):
-            raise Full(size, self._bytes_max, alone=size > self._bytes_max)
-        self._bytes += size
+        if not applied and not self.has_room(load):
+            raise Full(load, self._bytes_max)
+        self._load.add_load(load)
         self.events += events
         self.intents += intents
         self.outgoing += outgoing
@@ -170,12 +172,12 @@ class Unit:
         return entry, Outgoing(destination, number, key, value, kept)
 
 
-def entry_bytes(entry: Entry) -> int:
-    """An upper bound of what an entry takes in its append, in bytes."""
-    size = RECORD_OVERHEAD_BYTES + PLACE_BYTES + len(entry.key) + len(entry.value)
+def _weigh(entry: Entry, load: Load) -> None:
+    """Adds an upper bound of what an entry takes in its append."""
+    size = RECORD_OVERHEAD_BYTES + PLACE_BYTES + len(entry.key)
     for name, value in entry.headers:
         size += HEADER_OVERHEAD_BYTES + len(name) + len(value)
-    return size
+    load.add(size, len(entry.value))
 
 
 def destination_of(intent: Intent, topics: Topics) -> str:

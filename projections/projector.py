@@ -23,6 +23,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
+from interlock.log.blobs import BlobLost
 from interlock.log.frame import Append
 from interlock.log.journal import START, JournalReader, LogChanged, Position, behind
 from interlock.log.port import Log, LogError, OffsetGone, Shard, Unavailable
@@ -38,6 +39,8 @@ EVENTS_PER_TRANSACTION_MAX = 1_000
 """Some twenty milliseconds of folding, in which nothing else runs on the loop; with fewer, writing costs more."""
 EVENTS_BUFFERED_MAX = 4 * EVENTS_PER_TRANSACTION_MAX
 """For each shard: read ahead, so that the next transaction never waits for the log."""
+BYTES_BUFFERED_MAX = 32 << 20
+"""For each shard: how much is read ahead, where events are large."""
 GATHER_S = 0.01
 """The least time between two transactions of a view that is live: what comes meanwhile is stored together. A run's
 checkpoints are milliseconds apart, and one transaction costs as much as folding ten of them."""
@@ -66,6 +69,8 @@ class _Intake:
     appends: deque[Append] = field(default_factory=deque[Append])
     events: int = 0
     """Records in `appends`."""
+    bytes: int = 0
+    """What their values take."""
     read_to: int = 0
     """The offset behind everything that was read."""
     stored_to: int = 0
@@ -185,6 +190,7 @@ class Projector:
             while room > 0 and intake.appends and self._may_fold(shard, intake.appends[0]):
                 append = intake.appends.popleft()
                 intake.events -= append.frame.size
+                intake.bytes -= _bytes_of(append)
                 room -= append.frame.size
                 batch.append((shard, append))
         return batch
@@ -264,9 +270,10 @@ class Projector:
                     continue
                 intake.appends.extend(appends)
                 intake.events += sum(append.frame.size for append in appends)
+                intake.bytes += sum(map(_bytes_of, appends))
                 intake.read_to = reader.next_offset
                 self._arrived.wake()
-                while intake.events >= EVENTS_BUFFERED_MAX:
+                while intake.events >= EVENTS_BUFFERED_MAX or intake.bytes >= BYTES_BUFFERED_MAX:
                     await self._room.wait()
         finally:
             await reader.close()
@@ -309,6 +316,8 @@ class Projector:
     def _explained(self, shard: Shard, error: Exception) -> str:
         if isinstance(error, LogChanged):
             remedy = "make sure that this is the right log, then rebuild the view from it"
+        elif isinstance(error, BlobLost):
+            remedy = "the view can't be made without it"
         elif isinstance(error, OffsetGone):
             remedy = "the log no longer holds what the view is made from; restore the view or the log from a backup"
         elif isinstance(error, LogError):
@@ -316,3 +325,7 @@ class Projector:
         else:
             remedy = "this is an error of the program; the view can be rebuilt once it is mended"
         return f"the view {self._view.name!r} has stopped reading {shard}: {error!r}; {remedy}"
+
+
+def _bytes_of(append: Append) -> int:
+    return sum(len(entry.value) for entry in append.entries)

@@ -89,6 +89,7 @@ STORED: tuple[Row, ...] = (
     Row("messages.CancelExecution", messages.CancelExecution),
     Row("messages.Reply", messages.Reply),
     Row("messages.Progress", progress.Progress),
+    Row("messages.BlobReference", blob.BlobReference),
 )
 
 NESTED: Mapping[str, type] = {

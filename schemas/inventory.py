@@ -11,14 +11,14 @@ from types import ModuleType
 from typing import cast, get_args
 
 import interlock.domain
-from interlock.domain import messages, progress
+from interlock.domain import blob, messages, progress
 from interlock.schemas.errors import InvalidSchema
 
 
 def record_modules() -> list[ModuleType]:
     """The modules of the domain whose dataclasses are records."""
     names = (found.name for found in pkgutil.walk_packages(interlock.domain.__path__, "interlock.domain."))
-    return [*(import_module(name) for name in names if name.endswith(".events")), messages, progress]
+    return [*(import_module(name) for name in names if name.endswith(".events")), messages, progress, blob]
 
 
 def stored_types(module: ModuleType) -> tuple[list[type], list[type]]:
@@ -29,7 +29,7 @@ def stored_types(module: ModuleType) -> tuple[list[type], list[type]]:
     values = vars(module)
     classes = [value for value in values.values() if isinstance(value, type) and value.__module__ == module.__name__]
     classes = [cls for cls in dict.fromkeys(classes) if dataclasses.is_dataclass(cls)]
-    if module is progress:
+    if module in (progress, blob):
         return classes, []
     unions = [values[name] for name in values if name == "Message" or name.endswith("Event")]
     if not unions:

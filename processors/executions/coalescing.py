@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from interlock.domain.decider import Change, Decision, Intent
 from interlock.domain.executions.coalesce import COALESCED_STEPS_MAX, coalesce
 from interlock.domain.executions.execution.commands import ActivityFinished
+from interlock.log.weight import Load
 from interlock.processors.mail import Cause
 from interlock.processors.unit import Unit
 
 STEP_BYTES = 600
 """What a step takes at most, beside its texts."""
 CHAR_BYTES = 4
-"""What a character takes at most."""
+"""What a character takes at most, where not all are ASCII."""
 
 
 @dataclass(slots=True)
@@ -54,7 +55,7 @@ class Coalescing:
         self, execution_id: str, decision: Decision, cause: Cause, unit: Unit, apply: Callable[[str, object], None]
     ) -> None:
         """Applies a decision and keeps it. Raises `Full`, with nothing changed, where the unit has no room for it."""
-        unit.reserve(_size(decision.changes, decision.intents))
+        unit.reserve(_load(decision.changes, decision.intents))
         gathered = self._runs.setdefault(execution_id, _Gathered(cause))
         for change in decision.changes:
             apply(change.stream, change.event)
@@ -64,9 +65,12 @@ class Coalescing:
     def room(self, unit: Unit, finished: ActivityFinished) -> bool:
         """Whether what an activity's end may bring about still fits into the unit."""
         result = finished.result
-        chars = len(result) if isinstance(result, str) else len(result.error_message)
+        size = _text_bytes(result if isinstance(result, str) else result.error_message)
         # Its output, and once more if it completes the run.
-        return unit.has_room(2 * (STEP_BYTES + CHAR_BYTES * chars) + 2 * STEP_BYTES)
+        load = Load()
+        for value in (size, size, 0, 0):
+            load.add_bound(STEP_BYTES, value)
+        return unit.has_room(load)
 
     def report(self, execution_id: str, finished: ActivityFinished) -> bool:
         """Takes the end of an activity if its run is gathering."""
@@ -103,16 +107,22 @@ class Coalescing:
         self._until_s = None
 
 
-def _size(changes: Iterable[Change], intents: Iterable[Intent]) -> int:
-    size = 0
+def _load(changes: Iterable[Change], intents: Iterable[Intent]) -> Load:
+    """At most: the steps of a run become one event, which takes no more than they would."""
+    load = Load()
     for change in changes:
-        size += STEP_BYTES + _texts(change.event)
+        load.add_bound(STEP_BYTES, _texts(change.event))
     for intent in intents:
-        size += STEP_BYTES + _texts(intent.message)
-    return size
+        load.add_bound(STEP_BYTES, _texts(intent.message))
+    return load
 
 
 def _texts(value: object) -> int:
     names: tuple[str, ...] = getattr(type(value), "__slots__", ())
     found = (getattr(value, name) for name in names)
-    return sum(CHAR_BYTES * len(one) for one in found if isinstance(one, str))
+    return sum(_text_bytes(one) for one in found if isinstance(one, str))
+
+
+def _text_bytes(text: str) -> int:
+    """At most; a text of ASCII knows that it is one."""
+    return len(text) if text.isascii() else CHAR_BYTES * len(text)

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.acceptance
 APP = "tests.support.errands"
 NAME = "errand.asked"
 BYTES_MAX = 131_072
-"""`stimulus_bytes_max`, unless it is set."""
+"""`stimulus_bytes_max`, low enough for a client of Kafka to write more."""
 
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 """What would act on the terminal of whoever reads a dead letter."""
@@ -29,7 +29,7 @@ _numbers = count(1)
 @pytest.fixture(scope="module", params=BOTH_LOGS)
 def installation(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     """A program that answers errands."""
-    made = install(request.param, request, tmp_path_factory.mktemp("stimuli"))
+    made = install(request.param, request, tmp_path_factory.mktemp("stimuli"), STIMULUS_BYTES_MAX=str(BYTES_MAX))
     try:
         made.start(APP)
         made.publish(f"{APP}:errands")

@@ -7,7 +7,14 @@ import grimp
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-ADAPTERS = ("interlock.log.sqlite", "interlock.log.kafka", "interlock.log.memory")
+ADAPTERS = (
+    "interlock.log.sqlite",
+    "interlock.log.kafka",
+    "interlock.log.memory",
+    "interlock.log.blobs_local",
+    "interlock.log.blobs_memory",
+    "interlock.log.blobs_object",
+)
 COMPOSERS = ("interlock.runtime.compose", "interlock.testing")
 
 
@@ -32,7 +39,9 @@ def test_the_linted_graph_holds_every_module_of_the_linked_folders() -> None:
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
-def test_adapters_of_the_log_are_named_only_where_the_parts_are_put_together(adapter: str) -> None:
+def test_adapters_of_the_log_and_of_the_blob_store_are_named_only_where_the_parts_are_put_together(
+    adapter: str,
+) -> None:
     importers = {
         f"{importer} imports {module}"
         for module in graph().modules

@@ -8,11 +8,15 @@ from uuid import uuid4
 
 import pytest
 
+from interlock.log.blob_log import BlobLog
+from interlock.log.blobs_local import LocalBlobs
+from interlock.log.blobs_memory import MemoryBlobs, MemoryStore
 from interlock.log.kafka import KafkaLog
 from interlock.log.kafka_settings import KafkaSettings
 from interlock.log.memory import MemoryBroker, MemoryLog
 from interlock.log.port import Assignment, Log, LogAdmin, Shard, TopicSpec
 from interlock.log.sqlite import SqliteLog
+from interlock.schemas.codec import AvroCodec
 from tests.contract.child import LEASE_S, kafka_url
 
 BATCH_BYTES_MAX = 1 << 14
@@ -48,6 +52,8 @@ class Backend:
     open_log: Callable[[], Opened]
     address: str | None = None
     """By which `tests.contract.child` finds it in a process of its own; None where it can't."""
+    blobs: bool = False
+    """Whether large values stand elsewhere, so that no batch is too large by one of them."""
     opened: list[Opened] = field(default_factory=list[Opened])
 
     def open(self) -> Opened:
@@ -96,9 +102,31 @@ def _kafka(request: pytest.FixtureRequest) -> Backend:
     return Backend("kafka", open_log, address=url)
 
 
+def _memory_with_blobs(_: pytest.FixtureRequest) -> Backend:
+    broker, store = MemoryBroker(), MemoryStore()
+
+    def open_log() -> Opened:
+        log = MemoryLog(broker, batch_bytes_max=BATCH_BYTES_MAX)
+        return Opened(BlobLog(log, MemoryBlobs(store), AvroCodec()), log)
+
+    return Backend("memory-blobs", open_log, blobs=True)
+
+
+def _sqlite_with_blobs(request: pytest.FixtureRequest) -> Backend:
+    folder: Path = request.getfixturevalue("tmp_path")
+
+    def open_log() -> Opened:
+        log = SqliteLog(folder / "log.db", batch_bytes_max=BATCH_BYTES_MAX, lease_s=LEASE_S)
+        return Opened(BlobLog(log, LocalBlobs(folder / "blobs"), AvroCodec()), log, log.assignment)
+
+    return Backend("sqlite-blobs", open_log, blobs=True)
+
+
 BACKENDS: dict[str, Callable[[pytest.FixtureRequest], Backend]] = {
     "memory": _memory,
+    "memory-blobs": _memory_with_blobs,
     "sqlite": _sqlite,
+    "sqlite-blobs": _sqlite_with_blobs,
     "kafka": _kafka,
 }
 

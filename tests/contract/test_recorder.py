@@ -333,11 +333,12 @@ def test_an_application_that_is_dropped_without_being_closed_leaves_nothing(env:
 def test_what_no_record_can_hold_is_refused_and_the_rest_goes_on(construct: Construct) -> None:
     recorder = construct().application_recorder()
     with pytest.raises(DataError, match=r"at most \d+ bytes at once"):
-        recorder.insert_events([event("a", 1, bytes(2 << 20))])
+        recorder.insert_events([event("a", 1, bytes(65 << 20))])
     with pytest.raises(DataError, match="UTF-8"):
         recorder.insert_events([event("\udc80", 1)])
-    large = [event("b", version, bytes(300_000)) for version in range(1, 4)]
+    large = [event("b", version, bytes(size)) for version, size in enumerate((200_000, 300_000, 5 << 20), 1)]
     assert recorder.insert_events(large) == [1, 2, 3]
+    assert [each.state for each in recorder.select_events("b")] == [each.state for each in large]
 
 
 def test_a_topic_that_is_missing_is_not_made_where_that_is_forbidden(construct: Construct) -> None:

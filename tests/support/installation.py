@@ -37,6 +37,8 @@ class Installation:
         self.url = url
         self.outside = outside
         self.data = folder / "data"
+        self.blobs = (folder if url.startswith("sqlite:") else self.data) / "blobs"
+        """Where it keeps what is too large for its log."""
         self.client = Client(f"http://127.0.0.1:{free_port()}")
         self._prefix = prefix
         self._output = folder / "up.log"
@@ -48,14 +50,15 @@ class Installation:
 
     # ---- its life
 
-    def start(self, *apps: str) -> None:
-        """Starts the process with these apps, and returns once it serves."""
+    def start(self, *apps: str, serving: bool = True) -> None:
+        """Starts the process with these apps, and returns once it serves, unless it is not expected to."""
         told = [word for app in apps for word in ("--app", app)]
         with self._output.open("ab") as output:
             self._process = subprocess.Popen(
                 [*_PROGRAM, "up", *told], cwd=ROOT, env=self.environment, stdout=output, stderr=output
             )
-        until(self._serves, "a process that serves")
+        if serving:
+            until(self._serves, "a process that serves")
 
     def kill(self) -> None:
         """SIGKILL."""

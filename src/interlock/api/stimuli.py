@@ -5,7 +5,16 @@ from typing import Final, get_args
 from starlette.requests import Request
 
 from interlock.api import answers
-from interlock.api.bodies import choice_of, cursor_of, cursor_text, limit_of, read_bytes, shell_of, wait_of
+from interlock.api.bodies import (
+    BODY_BYTES_MAX,
+    choice_of,
+    cursor_of,
+    cursor_text,
+    limit_of,
+    read_bytes,
+    shell_of,
+    wait_of,
+)
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer, marked
 from interlock.api.failures import Failure, invalid, not_found
@@ -32,7 +41,7 @@ async def emit(context: Context, request: Request) -> Answer[Emitted]:
     if len(request_id) > REQUEST_ID_CHARACTERS_MAX:
         raise invalid(f"Expected an Idempotency-Key of at most {REQUEST_ID_CHARACTERS_MAX} characters, found more.")
     message = read_stimulus(
-        await read_bytes(request),
+        await read_bytes(request, max(BODY_BYTES_MAX, engine.settings.stimulus_bytes_max)),
         origin=Origin(channel="http"),
         arrived_at_ms=context.now_ms(),
         shell=shell_of(request),

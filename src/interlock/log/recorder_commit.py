@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from interlock.log.frame import Append, Entry, is_event
 from interlock.log.port import Record, Stored, record_bytes
+from interlock.log.weight import Load
 
 H_TYPE = "type"
 """The topic of the event's class, as the library names it, or the stored name of an event of the catalogue."""
@@ -33,7 +34,7 @@ NOTE_BYTES = 64
 class Commit:
     """What one call asks for, on its way into an append; handed from the caller's thread to the loop's."""
 
-    __slots__ = ("abandoned", "answer", "caught_up", "entries", "events", "id", "size", "tracking")
+    __slots__ = ("abandoned", "answer", "caught_up", "entries", "events", "id", "load", "tracking")
 
     def __init__(self, events: Sequence[StoredEvent], tracking: Tracking | None) -> None:
         self.id = uuid4().hex
@@ -41,8 +42,8 @@ class Commit:
         self.events = tuple(events)
         self.tracking = tracking
         self.entries = tuple(_entry(event) for event in events)
-        self.size = _size(self.entries, tracking)
-        """Bytes that it adds to an append, at most."""
+        self.load = _load(self.entries, tracking)
+        """What it adds to an append, at most."""
         self.caught_up = False
         """Whether all that was in the log when it came has been folded, so that a gap before it is a real one."""
         self.abandoned = threading.Event()
@@ -118,7 +119,10 @@ def _row(position: int, stored: Stored) -> Row:
     return Row(position, stored.key.decode(), is_uuid, version, topic, stored.value)
 
 
-def _size(entries: Sequence[Entry], tracking: Tracking | None) -> int:
-    records = sum(PLACE_BYTES + record_bytes(Record(each.key, each.value, each.headers)) for each in entries)
+def _load(entries: Sequence[Entry], tracking: Tracking | None) -> Load:
+    load = Load()
     # A name in JSON takes six bytes for a character, at most.
-    return records + NOTE_BYTES + (0 if tracking is None else 32 + 6 * len(tracking.application_name))
+    load.add(NOTE_BYTES + (0 if tracking is None else 32 + 6 * len(tracking.application_name)), 0)
+    for each in entries:
+        load.add(PLACE_BYTES + record_bytes(Record(each.key, b"", each.headers)), len(each.value))
+    return load

@@ -28,6 +28,7 @@ from interlock.log.recorder_commit import OPENING, Commit, note_of
 from interlock.log.recorder_errors import closed, translated
 from interlock.log.recorder_follow import Follower
 from interlock.log.recorder_staged import Judgement, Staged
+from interlock.log.weight import Load
 
 GROUP_COMMITS_MAX = 1000
 """How many commits go into one append."""
@@ -67,14 +68,13 @@ class Writer:
 
     def put(self, commit: Commit) -> None:
         """Takes a commit, which is answered in any case."""
-        size = FRAME_BYTES + commit.size
+        bytes_max = self._log.batch_bytes_max - FRAME_BYTES
         if self._closing:
             self._answer(commit, closed(str(self._shard)))
         elif self._follower.failure is not None:
             self._answer(commit, self._follower.failure)
-        elif size > self._log.batch_bytes_max:
-            limit = self._log.batch_bytes_max
-            self._answer(commit, BatchTooLarge(f"expected events of at most {limit} bytes at once, found {size}"))
+        elif not commit.load.fits(bytes_max):
+            self._answer(commit, BatchTooLarge(f"expected events that fit at once: {commit.load.told(bytes_max)}"))
         else:
             self._queue.append(commit)
             self._wake.set()
@@ -147,10 +147,10 @@ class Writer:
         group: list[Commit] = []
         stay: list[Commit] = []
         staged = Staged(self._follower.index, dense=self._dense)
-        size = FRAME_BYTES
+        load = Load()
         while self._queue and len(group) < GROUP_COMMITS_MAX:
             commit = self._queue[0]
-            if size + commit.size > self._log.batch_bytes_max:
+            if not load.has_room(commit.load, self._log.batch_bytes_max - FRAME_BYTES):
                 break
             self._queue.popleft()
             if commit.answer.done() or commit.abandoned.is_set():
@@ -159,7 +159,7 @@ class Writer:
             judgement, sentence = staged.judge(commit)
             if judgement is Judgement.FITS:
                 group.append(commit)
-                size += commit.size
+                load.add_load(commit.load)
             elif judgement is Judgement.STAGED:
                 stay.append(commit)
             elif judgement is Judgement.AHEAD and not commit.caught_up:

@@ -3,16 +3,24 @@
 sqlite:///path      one file, shared by the processes of one machine
 kafka://host:port   Apache Kafka
 memory:             this process alone, gone with it
+
+Each with a blob store for what is too large for it: a directory, or a bucket.
 """
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
+from interlock.log.blob_log import BlobLog
+from interlock.log.blobs import Blobs
+from interlock.log.blobs_local import LocalBlobs
+from interlock.log.blobs_memory import MemoryBlobs
 from interlock.log.group import MemoryPositions, ReadingGroup
 from interlock.log.memory import FixedAssignment, MemoryLog
+from interlock.log.schema_topic import WrittenSchema
 from interlock.log.sqlite import SqliteLog
 from interlock.processors.executions.invoker import Invoker
 from interlock.processors.ports import Bounds
@@ -20,7 +28,6 @@ from interlock.runtime.backend import Backend
 from interlock.runtime.clock import SystemClock, random_id
 from interlock.runtime.engine import Engine, Parts
 from interlock.runtime.roles import Role
-from interlock.log.schema_topic import WrittenSchema
 from interlock.runtime.settings import Settings
 from interlock.schemas.codec import AvroCodec
 
@@ -32,7 +39,7 @@ INGRESS_GROUP = "ingress"
 
 
 class UnknownLog(ValueError):
-    """The address names no kind of log that there is."""
+    """The address names no kind of log, or of blob store, that there is."""
 
 
 def build(
@@ -57,7 +64,49 @@ def build(
 
 
 def open_backend(settings: Settings) -> Backend:
-    """The log at the settings' address. Raises `UnknownLog`, and what the adapter raises where it can't be opened."""
+    """The log at the settings' address, with its blob store. Raises `UnknownLog`, and what the adapter raises where it
+    can't be opened.
+    """
+    # First the one that opens nothing, so that nothing has to be closed where it is wrong.
+    blobs = open_blobs(settings)
+    bare = _open_log(settings)
+    log = BlobLog(bare.log, blobs, AvroCodec())
+    # Not around the stimuli: others write them, and what they write is never taken for a reference.
+    return replace(bare, log=log, close=log.close)
+
+
+def open_blobs(settings: Settings) -> Blobs:
+    """The blob store of the settings; nothing is made and nobody is asked yet. Raises `UnknownLog`."""
+    given = settings.blobs
+    scheme = urlsplit(given).scheme
+    if scheme not in ("", "file"):
+        # Loaded where it is needed: most processes keep blobs in a directory.
+        from interlock.log.blobs_object import ObjectBlobs
+
+        try:
+            return ObjectBlobs.at(given)
+        except ValueError as error:
+            raise UnknownLog(f"{error}; set INTERLOCK_BLOBS") from error
+    directory = blobs_directory(settings)
+    return MemoryBlobs() if directory is None else LocalBlobs(directory)
+
+
+def blobs_directory(settings: Settings) -> Path | None:
+    """The directory that blobs are kept in; None where they are in a bucket, or in memory."""
+    given, url = urlsplit(settings.blobs), settings.log_url
+    if given.scheme == "file":
+        return Path(unquote(given.path))
+    if given.scheme:
+        return None
+    if settings.blobs:
+        return Path(settings.blobs)
+    if url.startswith("memory:"):
+        return None
+    # Processes that share an embedded log may have data directories of their own.
+    return (_sqlite_path(url).parent if url.startswith("sqlite:") else settings.data) / "blobs"
+
+
+def _open_log(settings: Settings) -> Backend:
     url = settings.log_url
     scheme = urlsplit(url).scheme
     if scheme == "sqlite":
@@ -69,6 +118,11 @@ def open_backend(settings: Settings) -> Backend:
     raise UnknownLog(
         f"expected a log at sqlite:///path, kafka://host:port or memory:, found {url!r}; set --log or INTERLOCK_LOG"
     )
+
+
+def schemas() -> Sequence[WrittenSchema]:
+    """Those of this release, for whoever registers or checks them without an engine."""
+    return AvroCodec().schemas()
 
 
 def kafka_settings(settings: Settings, url: str) -> "KafkaSettings":
@@ -93,7 +147,7 @@ def kafka_settings(settings: Settings, url: str) -> "KafkaSettings":
 
 
 def _sqlite(url: str) -> Backend:
-    path = Path(url.removeprefix("sqlite:///"))
+    path = _sqlite_path(url)
     path.parent.mkdir(parents=True, exist_ok=True)
     log = SqliteLog(path)
     return Backend(
@@ -104,6 +158,10 @@ def _sqlite(url: str) -> Backend:
         close=log.close,
         makes_topics=True,
     )
+
+
+def _sqlite_path(url: str) -> Path:
+    return Path(url.removeprefix("sqlite:///"))
 
 
 def _kafka(settings: Settings, url: str) -> Backend:
@@ -119,11 +177,6 @@ def _kafka(settings: Settings, url: str) -> Backend:
         close=log.close,
         makes_topics=False,
     )
-
-def schemas() -> Sequence[WrittenSchema]:
-    """Those of this release, for whoever registers or checks them without an engine."""
-    return AvroCodec().schemas()
-
 
 
 def _memory() -> Backend:

@@ -13,7 +13,7 @@ from interlock.log.recorder_host import OpenedLog
 from interlock.runtime.compose import open_backend
 from interlock.runtime.settings import Settings
 
-NAMES = ("log", "data", "prefix", *(name for name in Settings.model_fields if name.startswith("kafka_")))
+NAMES = ("log", "blobs", "data", "prefix", *(name for name in Settings.model_fields if name.startswith("kafka_")))
 """The settings that say where a log is and how to reach it."""
 
 

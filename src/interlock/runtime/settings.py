@@ -30,6 +30,10 @@ class Settings(BaseSettings):
     SQLite file in the data directory."""
     data: Path = Path("data")
     """Where views, locks and the embedded log are kept."""
+    blobs: str = ""
+    """Where values are kept that are too large for the log: a directory, or `s3://bucket/folder`, `gs://…`, `az://…`.
+    All processes of an installation have to see the same. Empty takes the directory `blobs` beside the embedded log,
+    or, on Kafka, in the data directory."""
     api: str = "http://127.0.0.1:8321"
     """Where the API listens, and where the CLI and the SDK find it."""
     app: Annotated[tuple[str, ...], NoDecode] = ()
@@ -46,10 +50,12 @@ class Settings(BaseSettings):
     """The cadence of workflows that don't name one (CHK-03)."""
     coalesce_wait_ms: int = Field(default=5, ge=0, le=1000)
     """How long a coalesced checkpoint waits for activities that are under way, in milliseconds."""
-    stimulus_bytes_max: int = Field(default=131_072, ge=1024, le=262_144)
-    """The largest stimulus that is taken, in bytes; a larger one becomes a dead letter."""
-    output_bytes_max: int = Field(default=131_072, ge=1024, le=262_144)
-    """The largest output of an activity, in bytes; a larger one faults the run."""
+    stimulus_bytes_max: int = Field(default=8_388_608, ge=1024, le=16_777_216)
+    """The largest stimulus that is taken, in bytes; a larger one becomes a dead letter. Each takes memory in the
+    process that routes it for `dedup_horizon_s`."""
+    output_bytes_max: int = Field(default=8_388_608, ge=1024, le=16_777_216)
+    """The largest output of an activity, in bytes; a larger one faults the run. Each takes memory in the process
+    that owns the run until it ends."""
     prepare_ms: int = Field(default=30_000, ge=100)
     """How long a candidate waits for its projections before it fails."""
     max_clock_skew_ms: int = Field(default=2_000, ge=0)
