@@ -16,7 +16,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import NamedTuple
 
-from interlock.domain import messages, progress, refusal
+from interlock.domain import blob, messages, progress, refusal
 from interlock.domain.executions.execution import events as execution
 from interlock.domain.publishing.claims import events as claims
 from interlock.domain.publishing.executable import events as executable
