@@ -7,6 +7,7 @@ commit, trace and the command that reruns exactly this.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -45,6 +46,11 @@ class Seen:
 
 class Judge(Protocol):
     """Checks a run while it goes on."""
+
+    def watching(self) -> AbstractContextManager[None]:
+        """Lets it look from within the engine too, at each append, read and sending, until it is left: enter it before
+        the first engine starts. Without it the judge sees less, and what it sees it sees later."""
+        ...
 
     async def look(self) -> None:
         """Reads on from where it was and checks what that says. Called after every few landings. Raises `Violation`."""

@@ -1,0 +1,300 @@
+"""Who may start what, by a model that is written down anew: slots, publications, claims, and what routing decided by.
+
+Rules: publication-life, slot-revision, slot-replaced, cas-skipped, activation-position, activation-torn, two-active,
+exclusive-claimed-twice, activated-unprepared, served-early, reached-unpromised, reached-early, active-early,
+position-ahead, position-falls, start-of-retired, start-missing, start-twice, start-wrong-run, start-unpromised,
+old-after-active.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from interlock.domain import sharding
+from interlock.domain.messages import ProjectionAnswered, Reply, RoutingReached, StartExecution
+from interlock.domain.publishing.publication.events import (
+    ProjectionPrepared,
+    PublicationActivated,
+    PublicationFailed,
+    PublicationRequested,
+    PublicationRetired,
+    PublicationServed,
+    PublicationStaged,
+    PublicationSuperseded,
+    RoutingShardReached,
+)
+from interlock.domain.publishing.slot.events import SlotActivated
+from interlock.domain.routing.stimulus.events import StimulusRouted
+from tests.simulation.checks import Violation
+from tests.simulation.checks.tape import Commit, Fact, Home, expect
+
+_NEXT: dict[type, tuple[str, ...]] = {
+    PublicationStaged: ("requested",),
+    ProjectionPrepared: ("staged",),
+    PublicationActivated: ("staged",),
+    RoutingShardReached: ("active", "retired"),
+    PublicationServed: ("active", "retired"),
+    PublicationRetired: ("active",),
+    PublicationFailed: ("requested", "staged"),
+    PublicationSuperseded: ("requested", "staged"),
+}
+_STATUS: dict[type, str] = {
+    PublicationStaged: "staged",
+    PublicationActivated: "active",
+    PublicationRetired: "retired",
+    PublicationFailed: "failed",
+    PublicationSuperseded: "superseded",
+}
+
+
+@dataclass(slots=True)
+class Life:
+    """One publication."""
+
+    requested: PublicationRequested
+    status: str = "requested"
+    staged: PublicationStaged | None = None
+    prepared: set[str] = field(default_factory=set[str])
+    activated: PublicationActivated | None = None
+    reached: set[int] = field(default_factory=set[int])
+    served: bool = False
+    until: int = 0
+    """The append that replaced it; 0 while none did."""
+
+
+class AuthorityCheck:
+    """Follows publishing, and holds each decision of routing against it."""
+
+    def __init__(self) -> None:
+        self.lives: dict[str, Life] = {}
+        self.slots: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        """Slot → (append, publication) of each activation."""
+        self.position = 0
+        """The number of publishing's last append."""
+        self.decided: dict[Home, int] = defaultdict(int)
+        """Routing shard → the position that it last decided at."""
+        self.reached: dict[str, dict[int, int]] = defaultdict(dict)
+        """Publication → routing shard → the position that it promised to have reached."""
+        self.floors: dict[Home, tuple[int, int]] = {}
+        """Routing shard → (append, position): later appends decide at the position or later, as a client was told."""
+        self.slot_of: dict[str, str] = {}
+        self.prepared_answers: set[tuple[str, str]] = set()
+        """Publication and view that a holder has answered as prepared."""
+
+    # ---- publishing ---------------------------------------------------------------------------------------------
+
+    def answered(self, message: ProjectionAnswered) -> None:
+        """A holder's answer lies in the inbox."""
+        if message.prepared:
+            self.prepared_answers.add((message.publication_id, message.kind))
+
+    def publishing(self, commit: Commit) -> None:
+        """Takes an append of publishing."""
+        self.position = commit.number
+        switched: list[SlotActivated] = []
+        for fact in commit.facts:
+            event = fact.event
+            if isinstance(event, PublicationRequested):
+                expect(
+                    event.publication_id not in self.lives, "publication-life", f"expected one request, found {fact}"
+                )
+                self.lives[event.publication_id] = Life(event)
+            elif type(event) in _NEXT:
+                self._step(fact, event)
+            elif isinstance(event, SlotActivated):
+                switched.append(event)
+                self._switch(fact, event)
+        for selected in switched:
+            self._whole(commit, selected)
+        if switched:
+            self._claims(commit)
+        for promise in commit.promises:
+            message = promise.message
+            if isinstance(message, Reply) and message.status == "done":
+                served = any(
+                    life.served and life.requested.command_id == message.command_id for life in self.lives.values()
+                )
+                expect(served, "active-early", f'expected "active" only of what every shard serves, found {promise}')
+
+    def _step(self, fact: Fact, event: object) -> None:
+        life = self.lives.get(getattr(event, "publication_id", ""))
+        status = "none" if life is None else life.status
+        if life is None or status not in _NEXT[type(event)]:
+            raise Violation(
+                "publication-life",
+                f"expected {type(event).__name__} after {' or '.join(_NEXT[type(event)])}, found it after {status}: "
+                f"{fact}",
+            )
+        life.status = _STATUS.get(type(event), life.status)
+        match event:
+            case PublicationStaged():
+                life.staged = event
+            case ProjectionPrepared():
+                answered = (event.publication_id, event.kind) in self.prepared_answers
+                expect(answered, "activated-unprepared", f"expected an answer of {event.kind!r} before {fact}")
+                life.prepared.add(event.kind)
+            case PublicationActivated():
+                self._activated(fact, event, life)
+            case PublicationRetired():
+                life.until = fact.number
+            case RoutingShardReached():
+                position = self.reached[event.publication_id].get(event.partition, 0)
+                activated = life.activated
+                if activated is None or position < activated.position:
+                    raise Violation(
+                        "reached-unpromised",
+                        f"expected routing shard {event.partition} to have promised a position of its activation or "
+                        f"later before {fact}, found {position}",
+                    )
+                life.reached.add(event.partition)
+            case PublicationServed():
+                count = 0 if life.activated is None else life.activated.routing_shards
+                if life.reached != set(range(count)):
+                    raise Violation("served-early", f"expected {count} shards before {fact}, found {life.reached}")
+                life.served = True
+            case _:
+                pass
+
+    def _activated(self, fact: Fact, event: PublicationActivated, life: Life) -> None:
+        life.activated = event
+        if event.position != fact.number:
+            raise Violation("activation-position", f"expected position {fact.number}, found {event.position}: {fact}")
+        if event.revision != life.requested.expected_revision + 1:
+            raise Violation(
+                "cas-skipped",
+                f"expected {fact} to take the slot at the revision that it observed "
+                f"({life.requested.expected_revision}), found that it made revision {event.revision}",
+            )
+        required = set(() if life.staged is None else life.staged.required_projections)
+        if not required <= life.prepared:
+            raise Violation("activated-unprepared", f"expected {required} before {fact}, found {life.prepared}")
+
+    def _switch(self, fact: Fact, event: SlotActivated) -> None:
+        history = self.slots[event.slot_id]
+        if event.revision != len(history) + 1:
+            raise Violation("slot-revision", f"expected {len(history) + 1}, found {event.revision}: {fact}")
+        before = history[-1][1] if history else ""
+        if event.replaced_publication_id != before:
+            raise Violation(
+                "slot-replaced", f"expected {before!r} to be replaced, found {event.replaced_publication_id!r}: {fact}"
+            )
+        history.append((fact.number, event.publication_id))
+
+    def _whole(self, commit: Commit, selected: SlotActivated) -> None:
+        """One append holds all of a switch, and leaves one active publication to the slot."""
+        life = self.lives.get(selected.publication_id)
+        activated = None if life is None else life.activated
+        whole = activated is not None and activated.position == commit.number
+        whole = whole and activated is not None and activated.revision == selected.revision
+        if replaced := selected.replaced_publication_id:
+            whole = whole and self.lives[replaced].until == commit.number
+        expect(whole, "activation-torn", f"expected activation and retirement beside {selected} in {commit}")
+        active = [
+            key
+            for key, each in self.lives.items()
+            if each.status == "active" and each.requested.slot_id == selected.slot_id
+        ]
+        if active != [selected.publication_id]:
+            raise Violation("two-active", f"expected {selected.publication_id} alone in its slot, found {active}")
+
+    def _claims(self, commit: Commit) -> None:
+        claimants: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+        for key, life in self.lives.items():
+            if life.status == "active" and life.staged is not None:
+                for each in life.staged.bindings:
+                    claimants[life.requested.shell, each.claim].append((key, each.cardinality))
+        for claim, held in claimants.items():
+            if len({key for key, _ in held}) > 1 and any(cardinality == "exclusive" for _, cardinality in held):
+                raise Violation(
+                    "exclusive-claimed-twice", f"expected one claimant of {claim} after {commit}, found {held}"
+                )
+
+    # ---- routing ------------------------------------------------------------------------------------------------
+
+    def routing(self, commit: Commit) -> None:
+        """Holds an append of routing against who had authority at the position that it was decided at."""
+        position = commit.progress.publishing
+        if position < self.decided[commit.home]:
+            raise Violation(
+                "position-falls", f"expected {self.decided[commit.home]} or later in {commit}, found {position}"
+            )
+        self.decided[commit.home] = position
+        if position > self.position:
+            raise Violation("position-ahead", f"expected at most {self.position} in {commit}, found {position}")
+        after, floor = self.floors.get(commit.home, (0, 0))
+        if commit.number > after and position < floor:
+            raise Violation(
+                "old-after-active",
+                f'expected {commit} to decide at position {floor}, of which a client was told "active" while append '
+                f"{after} was the last, found that it decided at {position}",
+            )
+        starts = {
+            promise.message.execution_id: promise.message
+            for promise in commit.promises
+            if isinstance(promise.message, StartExecution)
+        }
+        for fact in commit.facts:
+            if isinstance(fact.event, StimulusRouted):
+                self._met(fact, fact.event, position, starts)
+        expect(not starts, "start-unpromised", f"expected only starts of stimuli in {commit}, found {list(starts)}")
+        for promise in commit.promises:
+            message = promise.message
+            if isinstance(message, RoutingReached) and position < message.position:
+                raise Violation("reached-early", f"expected {message.position} in {commit}, found {position}")
+
+    def promised_to_reach(self, home: Home, message: RoutingReached) -> None:
+        """A routing shard has promised that it decides at a position."""
+        self.reached[message.publication_id].setdefault(home[1], message.position)
+
+    def told_active(self, publication_id: str, numbers: dict[Home, int]) -> None:
+        """A client was told that a publication is active, while these were the last appends of the routing shards."""
+        activated = self.lives[publication_id].activated
+        if activated is not None:
+            for home, number in numbers.items():
+                if activated.position > self.floors.get(home, (0, 0))[1]:
+                    self.floors[home] = number, activated.position
+
+    def served_at(self, position: int) -> list[Life]:
+        """The publications that had authority at a position."""
+        found: list[Life] = []
+        for history in self.slots.values():
+            chosen = [publication for number, publication in history if number <= position]
+            if chosen:
+                found.append(self.lives[chosen[-1]])
+        return found
+
+    def _met(self, fact: Fact, event: StimulusRouted, position: int, starts: dict[str, StartExecution]) -> None:
+        expected = {
+            binding.binding_id: life
+            for life in self.served_at(position)
+            if life.staged is not None and life.requested.shell == event.shell
+            for binding in life.staged.bindings
+            if binding.identity == event.identity
+        }
+        found = [start.binding_id for start in event.starts]
+        if len(set(found)) != len(found):
+            raise Violation("start-twice", f"expected one run for each binding, found {found} in {fact}")
+        if old := [start.publication_id for start in event.starts if start.binding_id not in expected]:
+            raise Violation(
+                "start-of-retired", f"expected only authorities of position {position} in {fact}, found {old}"
+            )
+        if missing := set(expected) - set(found):
+            raise Violation("start-missing", f"expected runs by {missing}, authoritative at {position}, in {fact}")
+        for start in event.starts:
+            life = expected[start.binding_id]
+            run = sharding.execution_id(event.shell, start.binding_id, event.stimulus_id)
+            expect(start.execution_id == run, "start-wrong-run", f"expected run {run} of {start} in {fact}")
+            told = starts.pop(run, None)
+            staged = life.staged
+            assert staged is not None
+            expected_of = (life.requested.publication_id, staged.artifact_id, event.stimulus_id, event.data)
+            if told is None or expected_of != (told.publication_id, told.artifact_id, told.stimulus_id, told.data):
+                raise Violation("start-unpromised", f"expected a start of {start} beside {fact}, found {told}")
+
+    def owing(self) -> list[str]:
+        """Publications that have not come to their end or to their service."""
+        waiting = {"requested", "staged"}
+        return [
+            f"publication {key} is {life.status}{'' if life.served or life.status in waiting else ' and not served'}"
+            for key, life in self.lives.items()
+            if life.status in waiting or (life.activated is not None and not life.served)
+        ]

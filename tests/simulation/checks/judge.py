@@ -1,0 +1,210 @@
+"""The judge of a simulated run: reads what has landed, and lets every checker follow it in one order.
+
+    look: all records of one instant ─► promises ─► inboxes ─► publishing ─► routing ─► executions ─► notes ─► clients
+
+Publishing comes first because routing is held against it, and routing before executions because starts and resumes are.
+`look` is cheap enough to be called at every landing: it costs what is new.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+
+from interlock.domain.messages import (
+    ProjectionAnswered,
+    RegisterWait,
+    ResumeDeclined,
+    RouteStimulus,
+    RoutingReached,
+    StartExecution,
+)
+from interlock.domain.routing.wait.events import WaitTaken
+from interlock.log.memory import MemoryLog
+from interlock.projections.views import VIEWS
+from tests.simulation.checks import Seen, Violation
+from tests.simulation.checks.authority import AuthorityCheck
+from tests.simulation.checks.clients import ClientsCheck
+from tests.simulation.checks.deliveries import DeliveriesCheck
+from tests.simulation.checks.meetings import Meetings
+from tests.simulation.checks.readers import ReadersCheck
+from tests.simulation.checks.rows import RowsCheck
+from tests.simulation.checks.runs import RunsCheck
+from tests.simulation.checks.shadows import Shadow, ShadowsCheck
+from tests.simulation.checks.swallowed import SwallowedCheck
+from tests.simulation.checks.tape import Commit, Home, Inbox, Tapes
+from tests.simulation.checks.witness import Witness
+
+CONTEXTS = ("publishing", "routing", "executions")
+
+
+def judge_of(seen: Seen, *, skew_ms: int = 2_000, horizon_ms: int = 86_400_000, seed: int = 0) -> "TheJudge":
+    """A judge for one run. `skew_ms` and `horizon_ms` are the run's `max_clock_skew_ms` and dedup horizon."""
+    return TheJudge(seen, skew_ms=skew_ms, horizon_ms=horizon_ms, seed=seed)
+
+
+class TheJudge:
+    """Implements `Judge`."""
+
+    def __init__(self, seen: Seen, *, skew_ms: int, horizon_ms: int, seed: int) -> None:
+        log = seen.log
+        assert isinstance(log, MemoryLog), "expected a log in memory, whose records can be read without waiting"
+        self._seen = seen
+        self._found: Violation | None = None
+        self.tapes = Tapes(log.broker, seen.topics, seen.codec)
+        homes = list(self.tapes.journals)
+        chance = random.Random(seed)
+        self._readers = {home: ReadersCheck(tape, log.broker, chance) for home, tape in self.tapes.journals.items()}
+        self.authority = AuthorityCheck()
+        self.meetings = {
+            home: Meetings(skew_ms=skew_ms, horizon_ms=horizon_ms) for home in homes if home[0] == "routing"
+        }
+        self.runs = RunsCheck(seen.topics)
+        self.deliveries = DeliveriesCheck(self.tapes)
+        self._swallowed = SwallowedCheck(self.tapes, self.authority, self.meetings, self.runs, self.deliveries)
+        self._clients = ClientsCheck(self.tapes, seen.ledger, self.authority, self.meetings, self.runs, self.deliveries)
+        self._shadows = {home: Shadow(home, horizon_ms) for home in homes}
+        revisions = {home: tape.revisions for home, tape in self.tapes.journals.items()}
+        self.shadows = ShadowsCheck(self._shadows, revisions)
+        self.rows = RowsCheck(self.tapes, self.authority, VIEWS)
+        self.witness = Witness(self, log.broker, self.tapes, self.deliveries, self.shadows)
+
+    def watching(self) -> AbstractContextManager[None]:
+        """Lets the judge look from within the engine too, until it is left; see `witness`."""
+        return self.witness.watching()
+
+    # ---- looking --------------------------------------------------------------------------------------------------
+
+    def see(self, then: Callable[[], None] | None = None) -> None:
+        """Reads what has landed, then calls `then`; keeps the first violation for the next `look`."""
+        if self._found is not None:
+            return
+        try:
+            self._read()
+            if then is not None:
+                then()
+        except Violation as violation:
+            self._found = violation
+        except (LookupError, ValueError, TypeError, AttributeError, AssertionError) as error:
+            # A model that can't follow has met something that it holds to be impossible.
+            self._found = Violation("impossible", f"expected a history that the judge can follow, found {error!r}")
+            self._found.__cause__ = error
+
+    async def look(self) -> None:
+        """Reads what has landed and what clients were told. Raises `Violation`."""
+        self.see(self._clients.look)
+        self._raise()
+
+    async def compare(self) -> None:
+        """Compares the owners' states and the views with the log. Raises `Violation`."""
+        self.see(self._compare)
+        self._raise()
+
+    async def ended(self) -> None:
+        """Checks what has to hold in the end. Raises `Violation`."""
+        self.see(self._clients.look)
+        self.see(self._compare)
+        self.see(self._ended)
+        self._raise()
+
+    def commits(self) -> int:
+        """How many appends count so far."""
+        return sum(len(tape.commits) for tape in self.tapes.journals.values())
+
+    def owing(self) -> Sequence[str]:
+        """What has still to come."""
+        found = [*self.authority.owing(), *self.runs.owing(self._seen.now_ms()), *self.deliveries.owing()]
+        found += [*self._swallowed.owing(), *self._clients.owing()]
+        for meetings in self.meetings.values():
+            found += meetings.owed()
+        directory = self._seen.views()
+        return found if directory is None else [*found, *self.rows.compare(directory)]
+
+    # ---- within ---------------------------------------------------------------------------------------------------
+
+    def _raise(self) -> None:
+        if self._found is not None:
+            raise self._found
+
+    def _read(self) -> None:
+        commits, landed = self.tapes.read()
+        if not commits and not landed:
+            return
+        for commit in commits:
+            self.witness.check_denied(self.tapes.journals[commit.home], commit.append.frame.id)
+            self.deliveries.promised(commit)
+            self._asked(commit)
+        for inbox, start in landed:
+            self.deliveries.landed(inbox, start)
+            self._arrived(inbox, start)
+        for context in CONTEXTS:
+            for commit in commits:
+                if commit.home[0] == context:
+                    self._follow(commit)
+        by_home: dict[Home, list[Commit]] = {}
+        for commit in commits:
+            by_home.setdefault(commit.home, []).append(commit)
+        for home, appends in by_home.items():
+            self._readers[home].read([commit.append for commit in appends])
+
+    def _asked(self, commit: Commit) -> None:
+        """What one context promises to another, before the other is followed."""
+        for promise in commit.promises:
+            if isinstance(promise.message, StartExecution):
+                self.runs.asked[promise.message.execution_id] = promise.message
+            elif isinstance(promise.message, RoutingReached):
+                self.authority.promised_to_reach(commit.home, promise.message)
+
+    def _arrived(self, inbox: Inbox, start: int) -> None:
+        home = self.tapes.inbox_of.get(inbox.shard)
+        if home is None:
+            return
+        for message in inbox.messages[start:]:
+            if isinstance(message, ProjectionAnswered):
+                self.authority.answered(message)
+            elif home[0] == "routing":
+                if isinstance(message, RouteStimulus | RegisterWait):
+                    self.meetings[home].arrived(message)
+                elif isinstance(message, ResumeDeclined):
+                    key = (message.execution_id, message.bookmark_id, message.stimulus_id)
+                    self.meetings[home].declined.add(key)
+
+    def _follow(self, commit: Commit) -> None:
+        context = commit.home[0]
+        if context == "publishing":
+            self.authority.publishing(commit)
+            self.runs.publishing(commit)
+        elif context == "routing":
+            self.authority.routing(commit)
+            self.meetings[commit.home].take(commit)
+            for fact in commit.facts:
+                if isinstance(fact.event, WaitTaken):
+                    one = fact.event
+                    data = self.meetings[commit.home].stimuli[one.stimulus_id].data
+                    self.runs.given[one.execution_id, one.bookmark_id].add((one.stimulus_id, data))
+        else:
+            self.runs.take(commit)
+        self.deliveries.frame(commit)
+        self._swallowed.take(commit)
+        self._shadows[commit.home].take(commit)
+        self.rows.take(commit)
+
+    def _compare(self) -> None:
+        for engine in self._seen.engines():
+            for host in engine.hosts:
+                for processor in host.processors.values():
+                    ownership = processor.ownership
+                    if ownership is not None and id(ownership) not in self.witness.deciding:
+                        self.shadows.whole(ownership)
+        directory = self._seen.views()
+        if directory is not None:
+            self.rows.compare(directory)
+
+    def _ended(self) -> None:
+        for readers in self._readers.values():
+            readers.caught_up()
+        self.deliveries.forwarded_as_written()
+        self._clients.ended()
+        if owing := self.owing():
+            raise Violation(
+                "unfinished", f"expected everything to have come, found {len(owing)}: {'; '.join(owing[:5])}"
+            )

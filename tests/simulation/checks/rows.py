@@ -1,0 +1,147 @@
+"""The views that are held equal a fold of the journals up to the same positions; and the trigger index equals what
+authority says, by the judge's own model of it.
+
+Rules: rows-differ, rows-ahead, view-stopped, orphaned-row, view-behind.
+"""
+
+import sqlite3
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from interlock.log.frame import Append
+from interlock.log.port import Shard
+from interlock.processors.ports import Codec
+from interlock.projections.files import ViewFiles
+from interlock.projections.rows import MemoryRows, Value, digest
+from interlock.projections.sqlite_rows import select_all
+from interlock.projections.store import read_marks, read_places
+from interlock.projections.trigger_index.fold import VIEW as TRIGGER_INDEX
+from interlock.projections.trigger_index.store import BINDINGS
+from interlock.projections.view import View
+from tests.simulation.checks import Violation
+from tests.simulation.checks.authority import AuthorityCheck
+from tests.simulation.checks.tape import Commit, Tapes
+
+
+@dataclass(slots=True)
+class _Copy:
+    """One view, folded by the judge."""
+
+    view: View
+    rows: MemoryRows = field(default_factory=MemoryRows)
+    positions: dict[Shard, int] = field(default_factory=dict[Shard, int])
+    waiting: dict[Shard, deque[Append]] = field(default_factory=dict[Shard, deque[Append]])
+
+
+class RowsCheck:
+    """Every view."""
+
+    def __init__(self, tapes: Tapes, authority: AuthorityCheck, views: tuple[View, ...]) -> None:
+        self.compared = 0
+        """Comparisons of a view so far."""
+        self._tapes = tapes
+        self._authority = authority
+        self._copies = {view.name: _Copy(view) for view in views}
+        self._visible: dict[int, dict[tuple[str, str], str]] = {0: {}}
+        """Append of publishing → the bindings that there have to be behind it, with their states."""
+
+    def take(self, commit: Commit) -> None:
+        """Keeps an append for the views that need it."""
+        for copy in self._copies.values():
+            if commit.home[0] in copy.view.contexts:
+                shard = self._tapes.journals[commit.home].shard
+                copy.waiting.setdefault(shard, deque()).append(commit.append)
+        if commit.home[0] == "publishing":
+            self._visible[commit.number] = self._bindings()
+
+    def compare(self, directory: Path) -> list[str]:
+        """Compares every view that can be read, and says how far each is behind."""
+        behind: list[str] = []
+        for copy in self._copies.values():
+            files = ViewFiles(directory, copy.view.name)
+            generation = files.serving()
+            if generation is None:
+                behind.append(f"the view {copy.view.name} does not serve")
+                continue
+            uri = f"{files.path(generation).absolute().as_uri()}?mode=rw"
+            connection = sqlite3.connect(uri, uri=True, isolation_level=None)
+            try:
+                connection.execute("BEGIN")
+                behind += self._compare(copy, connection)
+            finally:
+                connection.close()
+        return behind
+
+    def _compare(self, copy: _Copy, connection: sqlite3.Connection) -> list[str]:
+        view, marks = copy.view, read_marks(connection)
+        if marks.error:
+            raise Violation("view-stopped", f"expected the view {view.name} to go on, found: {marks.error}")
+        numbers = {shard: place.position.number for shard, place in read_places(connection).items()}
+        if any(numbers.get(shard, 0) < number for shard, number in copy.positions.items()):
+            self._again(copy)
+        for shard, number in numbers.items():
+            self._fold(copy, shard, number)
+        stored = {table.name: list(select_all(connection, table)) for table in view.tables}
+        right = {table.name: copy.rows.all(table) for table in view.tables}
+        if digest(stored) != digest(right):
+            raise Violation("rows-differ", _difference(view, stored, right, numbers))
+        if view is TRIGGER_INDEX:
+            number = max(numbers.values(), default=0)
+            there = {(row.publication_id, row.binding_id): row.state for row in copy.rows.all(BINDINGS)}
+            if there != self._visible[number]:
+                raise Violation(
+                    "orphaned-row",
+                    f"expected {self._visible[number]} behind append {number} of publishing, found {there}",
+                )
+        self.compared += 1
+        return [
+            f"the view {view.name} is at append {numbers.get(tape.shard, 0)} of {len(tape.commits)} of {tape.shard}"
+            for home, tape in self._tapes.journals.items()
+            if home[0] in view.contexts and numbers.get(tape.shard, 0) < len(tape.commits)
+        ]
+
+    def _fold(self, copy: _Copy, shard: Shard, number: int) -> None:
+        waiting = copy.waiting.get(shard, deque())
+        while copy.positions.get(shard, 0) < number:
+            if not waiting:
+                raise Violation(
+                    "rows-ahead",
+                    f"expected the view {copy.view.name} at append {copy.positions.get(shard, 0)} of {shard} at most, "
+                    f"found {number}",
+                )
+            append = waiting.popleft()
+            copy.view.fold(shard, append, self._codec, copy.rows)
+            copy.positions[shard] = append.frame.number
+
+    @property
+    def _codec(self) -> Codec:
+        return self._tapes.codec
+
+    def _again(self, copy: _Copy) -> None:
+        """The view was dropped or has lost its last transactions: from the beginning."""
+        copy.rows, copy.positions = MemoryRows(), {}
+        for home, tape in self._tapes.journals.items():
+            if home[0] in copy.view.contexts:
+                copy.waiting[tape.shard] = deque(commit.append for commit in tape.commits)
+
+    def _bindings(self) -> dict[tuple[str, str], str]:
+        states = {"staged": "prepared", "active": "active"}
+        return {
+            (key, binding.binding_id): states[life.status]
+            for key, life in self._authority.lives.items()
+            if life.staged is not None and life.status in states
+            for binding in life.staged.bindings
+        }
+
+
+def _difference(
+    view: View, stored: Mapping[str, list[tuple[Value, ...]]], right: Mapping[str, list[tuple[Value, ...]]], at: object
+) -> str:
+    for table, rows in right.items():
+        lacking = [row for row in rows if row not in stored[table]][:1]
+        surplus = [row for row in stored[table] if row not in rows][:1]
+        if lacking or surplus:
+            return f"expected {lacking} in {table} of the view {view.name} at {at}, found {surplus}"
+    return f"expected other rows in the view {view.name} at {at}"
