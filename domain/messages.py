@@ -75,6 +75,37 @@ class RouteStimulus:
     identity: str
     correlation: str
     """"" where it has none."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairProjection:
+    """The reconciler found the rows of a publication in a view otherwise than its slot calls for. Refused where
+    publication or slot have moved since it compared."""
+
+    command_id: str
+    reconciliation_id: str
+    """The pass that found it."""
+    shell: str
+    kind: str
+    """The view, such as "trigger-index"."""
+    publication_id: str
+    standing: Literal["requested", "prepared", "active", "gone"]
+    """How the publication stood where it was compared."""
+    revision: int
+    """The slot's revision there; 0 for a publication that nobody asked for."""
+    position: int
+    """The append of the publishing journal at which rows and slot were compared."""
+    holder: str
+    """Whose rows they are."""
+    missing: int
+    """Rows that were not there."""
+    foreign: int
+    """Rows that nobody called for."""
+    flipped: int
+    """Rows of the wrong visibility."""
+    changed: int
+    """Rows that differed in anything else."""
+    requested_by: str
+
+
     idempotency_key: str
     """"" where it has none."""
     data: str
@@ -226,3 +257,4 @@ Message = (
     | CancelExecution
     | Reply
 )
+    | RepairProjection

@@ -21,6 +21,7 @@ from interlock.domain.executions.execution import events as execution
 from interlock.domain.publishing.claims import events as claims
 from interlock.domain.publishing.executable import events as executable
 from interlock.domain.publishing.publication import events as publication
+from interlock.domain.publishing.reconciliation import events as reconciliation
 from interlock.domain.publishing.slot import events as slot
 from interlock.domain.routing.dead_letter import events as dead_letter
 from interlock.domain.routing.stimulus import events as stimulus
@@ -53,6 +54,7 @@ STORED: tuple[Row, ...] = (
     Row("publishing.ClaimsChanged", claims.ClaimsChanged),
     Row("publishing.ExecutableSaved", executable.ExecutableSaved),
     Row("publishing.SlotActivated", slot.SlotActivated),
+    Row("publishing.ProjectionRepaired", reconciliation.ProjectionRepaired),
     Row("routing.StimulusRouted", stimulus.StimulusRouted),
     Row("routing.StimulusMatched", stimulus.StimulusMatched),
     Row("routing.StimulusReturned", stimulus.StimulusReturned),
@@ -78,6 +80,7 @@ STORED: tuple[Row, ...] = (
     Row("messages.Publish", messages.Publish),
     Row("messages.ProjectionAnswered", messages.ProjectionAnswered),
     Row("messages.RoutingReached", messages.RoutingReached),
+    Row("messages.RepairProjection", messages.RepairProjection),
     Row("messages.RouteStimulus", messages.RouteStimulus),
     Row("messages.RejectStimulus", messages.RejectStimulus),
     Row("messages.RegisterWait", messages.RegisterWait),

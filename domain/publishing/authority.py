@@ -5,7 +5,9 @@ switch from one publication to the next happens in the one event that moves the 
 neither (PRJ-04). Look-ups are O(1).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 from interlock.domain.definitions.compiler import load
 from interlock.domain.definitions.executable import Cardinality, Executable
@@ -18,6 +20,7 @@ from interlock.domain.publishing.publication.events import (
     PublicationStaged,
     PublicationSuperseded,
 )
+from interlock.domain.publishing.reconciliation.events import ProjectionRepaired
 from interlock.domain.publishing.slot import state as slot_state
 from interlock.domain.publishing.slot.events import SlotActivated
 from interlock.domain.publishing.slot.state import Slot
@@ -34,6 +37,18 @@ class AuthoritativeBinding(lookup.AuthoritativeBinding):
     identity: str
     cardinality: Cardinality
     claim: str
+
+
+class HeldBinding(NamedTuple):
+    """A binding as a replica holds it, for who compares it with what the slots call for."""
+
+    binding: AuthoritativeBinding
+    shell: str
+    """Under which it is found; "" while nobody finds it."""
+    identity: str
+    """So too."""
+    state: Literal["prepared", "active", "loose"]
+    """prepared: nobody finds it · active: whoever looks finds it · loose: found, but of no known publication."""
 
 
 class Authority:
@@ -62,6 +77,19 @@ class Authority:
         """A slot; None if nothing was ever activated in it."""
         return self._slots.get(slot_id(shell, definition_id, name))
 
+    def held(self) -> Iterator[HeldBinding]:
+        """Every binding that is held here."""
+        found: set[tuple[str, str]] = set()
+        for (shell, identity), bindings in self._by_identity.items():
+            for binding in bindings:
+                found.add((binding.publication_id, binding.binding_id))
+                known = any(binding == each for each in self._bindings.get(binding.publication_id, ()))
+                yield HeldBinding(binding, shell, identity, "active" if known else "loose")
+        for bindings in self._bindings.values():
+            for binding in bindings:
+                if (binding.publication_id, binding.binding_id) not in found:
+                    yield HeldBinding(binding, "", "", "prepared")
+
     def apply(self, stream: str, event: object) -> None:
         """Takes an event of a publishing journal; those that move no authority are passed over."""
         match event:
@@ -78,6 +106,8 @@ class Authority:
                 self._bindings.pop(event.publication_id, None)
             case _:
                 pass
+            case ProjectionRepaired():
+                self._restate(event)
 
     def _stage(self, event: PublicationStaged) -> None:
         """Keeps a candidate's bindings until its slot selects it or it ends."""
@@ -105,10 +135,32 @@ class Authority:
 
 
 def _order(binding: AuthoritativeBinding) -> tuple[str, str]:
+    def _restate(self, event: ProjectionRepaired) -> None:
+        """Whatever is held of the publication, it is what the event says from now on (PRJ-05)."""
+        self._bindings.pop(event.publication_id, None)
+        for key, bindings in list(self._by_identity.items()):
+            self._put(key, tuple(each for each in bindings if each.publication_id != event.publication_id))
+        if event.standing not in ("prepared", "active"):
+            return
+        added = tuple(_authoritative(binding, event, event.artifact_id) for binding in event.bindings)
+        self._bindings[event.publication_id] = added
+        if event.standing == "active":
+            for binding in added:
+                key = (event.shell, binding.identity)
+                self._put(key, (*self._by_identity.get(key, ()), binding))
+
+    def _put(self, key: tuple[str, str], bindings: tuple[AuthoritativeBinding, ...]) -> None:
+        if bindings:
+            self._by_identity[key] = tuple(sorted(bindings, key=_order))
+        else:
+            self._by_identity.pop(key, None)
+
     return binding.slot_id, binding.binding_id
 
 
-def _authoritative(binding: Binding, requested: PublicationRequested, artifact_id: str) -> AuthoritativeBinding:
+def _authoritative(
+    binding: Binding, requested: PublicationRequested | ProjectionRepaired, artifact_id: str
+) -> AuthoritativeBinding:
     return AuthoritativeBinding(
         binding_id=binding.binding_id,
         node_id=binding.node_id,

@@ -13,6 +13,7 @@ from interlock.domain.publishing.executable.events import ExecutableSaved
 from interlock.domain.publishing.publication import state as publication_state
 from interlock.domain.publishing.publication.events import PublicationEvent
 from interlock.domain.publishing.publication.state import Publication
+from interlock.domain.publishing.reconciliation.events import ProjectionRepaired
 from interlock.domain.publishing.slot import state as slot_state
 from interlock.domain.publishing.slot.events import SlotActivated
 from interlock.domain.publishing.slot.state import Slot
@@ -46,6 +47,9 @@ class PublishingShard:
                 self._apply_publication(stream, event)
             case _:
                 raise TypeError(f"expected an event of publishing in {stream}, found {type(event).__name__}")
+            case ProjectionRepaired():
+                # It restates what is so here, for those who keep copies.
+                pass
 
     def _apply_publication(self, stream: str, event: PublicationEvent) -> None:
         before = self.publications.get(event.publication_id, publication_state.INITIAL)

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from interlock.domain.decider import NOTHING, Decided
-from interlock.domain.messages import ProjectionAnswered, Publish, RoutingReached
+from interlock.domain.messages import ProjectionAnswered, Publish, RepairProjection, RoutingReached
 from interlock.domain.publishing.decide import decide, due, next_due_ms
+from interlock.domain.publishing.reconciliation.decide import repair
 from interlock.domain.publishing.shard import PublishingShard
 from interlock.domain.refusal import Refusal
 from interlock.processors.mail import Cause, Received
@@ -38,6 +39,8 @@ class PublishingHandler:
     def handle(self, received: Received, unit: Unit) -> Decided:
         """Decides a command, or an answer of a projection or of routing."""
         message = received.message
+        if isinstance(message, RepairProjection):
+            return repair(self.shard, message, unit.now_ms)
         if not isinstance(message, Publish | ProjectionAnswered | RoutingReached):
             raise TypeError(f"expected a message to publishing, found {type(message).__name__}")
         options = self._options

@@ -18,19 +18,25 @@ from interlock.domain.publishing.publication.events import (
     PublicationSuperseded,
     RoutingShardReached,
 )
-from interlock.domain.publishing.slot.events import SlotActivated
+from interlock.domain.publishing.reconciliation.events import ProjectionRepaired
+from interlock.domain.publishing.slot.events import SlotActivated, SlotEmptied
+from interlock.domain.publishing.unpublish.events import UnpublishEvent
 from interlock.domain.reply import told_fault
 from interlock.projections.recorded import Recorded
 from interlock.projections.rows import Rows
 from interlock.projections.slots.store import (
+    DRIFT,
     PROJECTIONS,
     PUBLICATIONS,
     REACHED,
+    REPAIRS,
     SLOTS,
     TABLES,
+    DriftRow,
     ProjectionRow,
     PublicationRow,
     ReachedRow,
+    RepairRow,
     SlotRow,
 )
 from interlock.projections.view import View, each_event, missing, unknown
@@ -61,6 +67,8 @@ def fold(recorded: Recorded, rows: Rows) -> None:
         case event:
             raise unknown(event)
 
+        case ProjectionRepaired() as event:
+            _repaired(event, rows)
 
 def _requested(event: PublicationRequested) -> PublicationRow:
     return PublicationRow(
@@ -148,5 +156,37 @@ def _known(publication_id: str, rows: Rows) -> PublicationRow:
         raise missing(f"publication {publication_id}")
     return row
 
+def _repaired(event: ProjectionRepaired, rows: Rows) -> None:
+    row = RepairRow(
+        reconciliation_id=event.reconciliation_id,
+        publication_id=event.publication_id,
+        kind=event.kind,
+        holder=event.holder,
+        shell=event.shell,
+        definition_id=event.definition_id,
+        slot_id=event.slot_id,
+        revision=event.revision,
+        standing=event.standing,
+        position=event.position,
+        missing_rows=event.missing,
+        foreign_rows=event.foreign,
+        flipped_rows=event.flipped,
+        changed_rows=event.changed,
+        requested_by=event.requested_by,
+        at_ms=event.at_ms,
+    )
+    rows.put(REPAIRS, row)
+    before = rows.get(DRIFT, event.kind)
+    wrong = event.missing + event.foreign + event.flipped + event.changed
+    drift = DriftRow(
+        kind=event.kind,
+        repairs=1 + (before.repairs if before else 0),
+        wrong_rows=wrong + (before.wrong_rows if before else 0),
+        last_at_ms=event.at_ms,
+    )
+    rows.put(DRIFT, drift)
 
-VIEW: Final = View(name="slots", contexts=("publishing",), tables=TABLES, fold=each_event(fold), version=2)
+
+
+_TABLES: Final = (*TABLES, UNPUBLISHES, UNPUBLISH_REACHED)
+VIEW: Final = View(name="slots", contexts=("publishing",), tables=_TABLES, fold=each_event(fold), version=3)

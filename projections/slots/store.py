@@ -88,6 +88,42 @@ PUBLICATIONS = Table(
     "publications",
     PublicationRow,
     ("publication_id",),
+class RepairRow(NamedTuple):
+    """The rows of a publication in a view were otherwise than its slot calls for, and were restated (PRJ-05)."""
+
+    reconciliation_id: str
+    publication_id: str
+    kind: str
+    """The view."""
+    holder: str
+    """Whose rows they were."""
+    shell: str
+    definition_id: str
+    slot_id: str
+    revision: int
+    """The slot's revision."""
+    standing: str
+    """How the publication stands: "requested", "prepared", "active" or "gone"."""
+    position: int
+    """The append of the publishing journal at which rows and slot were compared."""
+    missing_rows: int
+    foreign_rows: int
+    flipped_rows: int
+    changed_rows: int
+    requested_by: str
+    at_ms: int
+
+
+class DriftRow(NamedTuple):
+    """How many rows of a view were found wrong, ever."""
+
+    kind: str
+    repairs: int
+    """Publications whose rows were restated."""
+    wrong_rows: int
+    last_at_ms: int
+
+
     indexes=(
         ("requested_at_ms", "publication_id"),
         ("slot_id", "requested_at_ms", "publication_id"),
@@ -97,4 +133,11 @@ PUBLICATIONS = Table(
 )
 PROJECTIONS = Table("projections", ProjectionRow, ("publication_id", "kind"))
 REACHED = Table("reached", ReachedRow, ("publication_id", "partition"))
-TABLES = (SLOTS, PUBLICATIONS, PROJECTIONS, REACHED)
+REPAIRS = Table(
+    "repairs",
+    RepairRow,
+    ("reconciliation_id", "publication_id", "kind", "holder"),
+    indexes=(("at_ms", "reconciliation_id"),),
+)
+DRIFT = Table("drift", DriftRow, ("kind",))
+TABLES = (SLOTS, PUBLICATIONS, PROJECTIONS, REACHED, REPAIRS, DRIFT)

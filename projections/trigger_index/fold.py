@@ -2,6 +2,7 @@
 
     staged: rows, prepared, and an ask ─► prepared: the ask is answered ─► activated: rows, active ─► retired: no rows
                                      └────────────────┴─► failed, superseded: no rows
+    repaired: the rows that the event states, whatever they were
 
 The activation of one publication and the retirement of the one before it are in one append, and so are the changes of
 their rows: whoever reads sees the bindings of exactly one of them (PRJ-04).
@@ -22,6 +23,7 @@ from interlock.domain.publishing.publication.events import (
     PublicationSuperseded,
     RoutingShardReached,
 )
+from interlock.domain.publishing.reconciliation.events import ProjectionRepaired
 from interlock.domain.publishing.slot.events import SlotActivated
 from interlock.projections.recorded import Recorded
 from interlock.projections.rows import Rows
@@ -31,8 +33,9 @@ from interlock.projections.trigger_index.store import (
     CANDIDATES,
     TABLES,
     AskRow,
-    BindingRow,
     CandidateRow,
+    State,
+    binding_row,
 )
 from interlock.projections.view import View, each_event, missing, unknown
 
@@ -61,6 +64,8 @@ def fold(recorded: Recorded, rows: Rows) -> None:
                 rows.put(BINDINGS, binding._replace(state="active"))
         case (PublicationRetired() | PublicationFailed() | PublicationSuperseded()) as event:
             _remove(event.publication_id, rows)
+        case ProjectionRepaired() as event:
+            _restate(event, rows)
         case RoutingShardReached() | PublicationServed() | SlotActivated() | ClaimsChanged() | ExecutableSaved():
             pass
         case event:
@@ -72,26 +77,33 @@ def _stage(event: PublicationStaged, rows: Rows) -> None:
     if candidate is None:
         raise missing(f"publication {event.publication_id}")
     for binding in event.bindings:
-        row = BindingRow(
-            publication_id=event.publication_id,
-            binding_id=binding.binding_id,
-            state="prepared",
-            shell=candidate.shell,
-            definition_id=candidate.definition_id,
-            slot_id=candidate.slot_id,
-            artifact_id=event.artifact_id,
-            node_id=binding.node_id,
-            type=binding.type,
-            name=binding.name,
-            identity=binding.identity,
-            cardinality=binding.cardinality,
-            claim=binding.claim,
-        )
-        rows.put(BINDINGS, row)
+        rows.put(BINDINGS, binding_row(candidate, event.artifact_id, binding, "prepared"))
     if KIND in event.required_projections:
         ask = AskRow(
             publication_id=event.publication_id, kind=KIND, shell=candidate.shell, deadline_ms=event.deadline_ms
         )
+        rows.put(ASKS, ask)
+
+
+def _restate(event: ProjectionRepaired, rows: Rows) -> None:
+    """Whatever the rows of the publication are, they are what the event says from now on; others stay (PRJ-05)."""
+    if event.kind != KIND:
+        return
+    _remove(event.publication_id, rows)
+    if event.standing == "gone":
+        return
+    candidate = CandidateRow(
+        publication_id=event.publication_id,
+        shell=event.shell,
+        definition_id=event.definition_id,
+        slot_id=event.slot_id,
+    )
+    rows.put(CANDIDATES, candidate)
+    state: State = "active" if event.standing == "active" else "prepared"
+    for binding in event.bindings:
+        rows.put(BINDINGS, binding_row(candidate, event.artifact_id, binding, state))
+    if event.awaited:
+        ask = AskRow(publication_id=event.publication_id, kind=KIND, shell=event.shell, deadline_ms=event.deadline_ms)
         rows.put(ASKS, ask)
 
 

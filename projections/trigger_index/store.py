@@ -56,3 +56,22 @@ CANDIDATES = Table("candidates", CandidateRow, ("publication_id",))
 BINDINGS = Table("bindings", BindingRow, ("publication_id", "binding_id"), indexes=(("shell", "identity", "state"),))
 ASKS = Table("asks", AskRow, ("publication_id", "kind"))
 TABLES = (CANDIDATES, BINDINGS, ASKS)
+
+
+def binding_row(candidate: CandidateRow, artifact_id: str, binding: Binding, state: State) -> BindingRow:
+    """The row of a publication's binding."""
+    return BindingRow(
+        publication_id=candidate.publication_id,
+        binding_id=binding.binding_id,
+        state=state,
+        shell=candidate.shell,
+        definition_id=candidate.definition_id,
+        slot_id=candidate.slot_id,
+        artifact_id=artifact_id,
+        node_id=binding.node_id,
+        type=binding.type,
+        name=binding.name,
+        identity=binding.identity,
+        cardinality=binding.cardinality,
+        claim=binding.claim,
+    )

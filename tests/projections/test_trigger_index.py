@@ -7,7 +7,8 @@ import pytest
 
 from interlock.domain.decider import Change
 from interlock.domain.messages import ProjectionAnswered
-from interlock.domain.publishing.publication.events import PublicationFailed, PublicationSuperseded
+from interlock.domain.publishing.publication.events import PublicationFailed, PublicationStaged, PublicationSuperseded
+from interlock.domain.publishing.reconciliation.events import ProjectionRepaired, Standing
 from interlock.projections.host import ViewHost
 from interlock.projections.reader import ViewReader
 from interlock.projections.rows import MemoryRows
@@ -17,7 +18,7 @@ from interlock.projections.trigger_index.query import SqliteTriggerIndex
 from interlock.projections.trigger_index.store import ASKS, BINDINGS, CANDIDATES
 from interlock.testing.virtual_time import run_virtual
 from tests.projections.journals import Journals, recorded
-from tests.projections.stories import PLACED, SHELL, activation, candidate, of_publication, prepared
+from tests.projections.stories import PLACED, SHELL, SLOT, activation, candidate, of_publication, prepared
 
 
 def folded(*changes: Change) -> MemoryRows:
@@ -146,3 +147,64 @@ def test_the_holder_answers_again_until_its_answer_is_recorded_and_a_rebuild_onl
         await host.close()
 
     run_virtual(main())
+
+
+def restated(publication_id: str, standing: Standing, *, awaited: bool = False) -> Change:
+    """Its rows are stated, whatever they were."""
+    staged = candidate(publication_id)[1].event
+    assert isinstance(staged, PublicationStaged)
+    event = ProjectionRepaired(
+        reconciliation_id="pass",
+        kind="trigger-index",
+        publication_id=publication_id,
+        standing=standing,
+        shell=SHELL,
+        definition_id="orders",
+        slot_id=SLOT,
+        revision=1,
+        artifact_id=staged.artifact_id,
+        bindings=staged.bindings if standing in ("prepared", "active") else (),
+        awaited=awaited,
+        deadline_ms=staged.deadline_ms if awaited else 0,
+        holder="view",
+        position=1,
+        missing=1,
+        foreign=0,
+        flipped=0,
+        changed=0,
+        requested_by="",
+        at_ms=5_000,
+    )
+    return Change("reconciliation:pass", event)
+
+
+@pytest.mark.parametrize(
+    ("before", "standing", "awaited"),
+    [
+        ([*candidate("p1"), *prepared("p1"), *activation("p1", revision=1)], "active", False),
+        ([*candidate("p1")], "prepared", True),
+        ([*candidate("p1"), *prepared("p1")], "prepared", False),
+        ([*candidate("p2")], "gone", False),
+    ],
+    ids=["active", "awaited", "prepared", "gone"],
+)
+def test_a_repair_changes_no_row_that_is_right_so_that_a_replay_gives_the_same(
+    before: list[Change], standing: Standing, awaited: bool
+) -> None:
+    """Proves: PRJ-02, PRJ-05."""
+    repair = restated("p1", standing, awaited=awaited)
+    assert folded(*before, repair).digest(VIEW.tables) == folded(*before).digest(VIEW.tables)
+
+
+def test_a_repair_makes_the_rows_of_a_publication_whatever_they_were() -> None:
+    """Proves: PRJ-05."""
+    right = folded(*candidate("p1"), *prepared("p1"), *activation("p1", revision=1))
+    (binding,) = right.all(BINDINGS)
+    lost, flipped, doubled = MemoryRows(), MemoryRows(), MemoryRows()
+    flipped.put(BINDINGS, binding._replace(state="prepared"))
+    doubled.put(BINDINGS, binding)
+    doubled.put(BINDINGS, binding._replace(binding_id="another"))
+    for rows in (lost, flipped, doubled):
+        (event,) = recorded(restated("p1", "active"))
+        fold(event, rows)
+        assert rows.digest(VIEW.tables) == right.digest(VIEW.tables)

@@ -1,0 +1,1 @@
+"""Reconciliation: views that are not as the slots call for, and what was done about them."""
