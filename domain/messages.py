@@ -60,21 +60,6 @@ class RoutingReached:
     position: int
 
 
-# ---- to routing ---------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RouteStimulus:
-    """A stimulus that could be read, at the shard where it belongs."""
-
-    stimulus_id: str
-    """Computed from shell, identity, correlation and idempotency key; without a key from its origin."""
-    shell: str
-    type: str
-    name: str
-    identity: str
-    correlation: str
-    """"" where it has none."""
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairProjection:
     """The reconciler found the rows of a publication in a view otherwise than its slot calls for. Refused where
@@ -106,6 +91,21 @@ class RepairProjection:
     requested_by: str
 
 
+# ---- to routing ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouteStimulus:
+    """A stimulus that could be read, at the shard where it belongs."""
+
+    stimulus_id: str
+    """Computed from shell, identity, correlation and idempotency key; without a key from its origin."""
+    shell: str
+    type: str
+    name: str
+    identity: str
+    correlation: str
+    """"" where it has none."""
     idempotency_key: str
     """"" where it has none."""
     data: str
@@ -246,6 +246,7 @@ Message = (
     Publish
     | ProjectionAnswered
     | RoutingReached
+    | RepairProjection
     | RouteStimulus
     | RejectStimulus
     | RegisterWait
@@ -257,4 +258,3 @@ Message = (
     | CancelExecution
     | Reply
 )
-    | RepairProjection

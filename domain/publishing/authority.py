@@ -104,10 +104,10 @@ class Authority:
             case PublicationFailed() | PublicationSuperseded() | PublicationRetired():
                 self._requested.pop(event.publication_id, None)
                 self._bindings.pop(event.publication_id, None)
-            case _:
-                pass
             case ProjectionRepaired():
                 self._restate(event)
+            case _:
+                pass
 
     def _stage(self, event: PublicationStaged) -> None:
         """Keeps a candidate's bindings until its slot selects it or it ends."""
@@ -133,8 +133,6 @@ class Authority:
             else:
                 self._by_identity.pop(key, None)
 
-
-def _order(binding: AuthoritativeBinding) -> tuple[str, str]:
     def _restate(self, event: ProjectionRepaired) -> None:
         """Whatever is held of the publication, it is what the event says from now on (PRJ-05)."""
         self._bindings.pop(event.publication_id, None)
@@ -155,6 +153,8 @@ def _order(binding: AuthoritativeBinding) -> tuple[str, str]:
         else:
             self._by_identity.pop(key, None)
 
+
+def _order(binding: AuthoritativeBinding) -> tuple[str, str]:
     return binding.slot_id, binding.binding_id
 
 

@@ -43,13 +43,13 @@ class PublishingShard:
                 claims_state.evolve(ledger, event)
             case ExecutableSaved():
                 self.executables.add(event.artifact_id)
+            case ProjectionRepaired():
+                # It restates what is so here, for those who keep copies.
+                pass
             case _ if isinstance(event, PublicationEvent):
                 self._apply_publication(stream, event)
             case _:
                 raise TypeError(f"expected an event of publishing in {stream}, found {type(event).__name__}")
-            case ProjectionRepaired():
-                # It restates what is so here, for those who keep copies.
-                pass
 
     def _apply_publication(self, stream: str, event: PublicationEvent) -> None:
         before = self.publications.get(event.publication_id, publication_state.INITIAL)

@@ -19,8 +19,7 @@ from interlock.domain.publishing.publication.events import (
     RoutingShardReached,
 )
 from interlock.domain.publishing.reconciliation.events import ProjectionRepaired
-from interlock.domain.publishing.slot.events import SlotActivated, SlotEmptied
-from interlock.domain.publishing.unpublish.events import UnpublishEvent
+from interlock.domain.publishing.slot.events import SlotActivated
 from interlock.domain.reply import told_fault
 from interlock.projections.recorded import Recorded
 from interlock.projections.rows import Rows
@@ -62,13 +61,13 @@ def fold(recorded: Recorded, rows: Rows) -> None:
             rows.put(PUBLICATIONS, _known(event.publication_id, rows)._replace(served_at_ms=event.at_ms))
         case (PublicationRetired() | PublicationFailed() | PublicationSuperseded()) as event:
             _end(event, rows)
+        case ProjectionRepaired() as event:
+            _repaired(event, rows)
         case ClaimsChanged() | ExecutableSaved():
             pass
         case event:
             raise unknown(event)
 
-        case ProjectionRepaired() as event:
-            _repaired(event, rows)
 
 def _requested(event: PublicationRequested) -> PublicationRow:
     return PublicationRow(
@@ -144,18 +143,6 @@ def _failed(row: PublicationRow, event: PublicationFailed) -> PublicationRow:
     )
 
 
-def _array(items: Iterable[dict[str, str]]) -> str:
-    """Items as a JSON array; "" for none."""
-    found = list(items)
-    return json.dumps(found, ensure_ascii=False) if found else ""
-
-
-def _known(publication_id: str, rows: Rows) -> PublicationRow:
-    row = rows.get(PUBLICATIONS, publication_id)
-    if row is None:
-        raise missing(f"publication {publication_id}")
-    return row
-
 def _repaired(event: ProjectionRepaired, rows: Rows) -> None:
     row = RepairRow(
         reconciliation_id=event.reconciliation_id,
@@ -186,6 +173,18 @@ def _repaired(event: ProjectionRepaired, rows: Rows) -> None:
     )
     rows.put(DRIFT, drift)
 
+
+def _array(items: Iterable[dict[str, str]]) -> str:
+    """Items as a JSON array; "" for none."""
+    found = list(items)
+    return json.dumps(found, ensure_ascii=False) if found else ""
+
+
+def _known(publication_id: str, rows: Rows) -> PublicationRow:
+    row = rows.get(PUBLICATIONS, publication_id)
+    if row is None:
+        raise missing(f"publication {publication_id}")
+    return row
 
 
 _TABLES: Final = (*TABLES, UNPUBLISHES, UNPUBLISH_REACHED)

@@ -83,11 +83,6 @@ class ReachedRow(NamedTuple):
     partition: int
 
 
-SLOTS = Table("slots", SlotRow, ("slot_id",), indexes=(("shell", "definition_id", "name"),))
-PUBLICATIONS = Table(
-    "publications",
-    PublicationRow,
-    ("publication_id",),
 class RepairRow(NamedTuple):
     """The rows of a publication in a view were otherwise than its slot calls for, and were restated (PRJ-05)."""
 
@@ -124,6 +119,11 @@ class DriftRow(NamedTuple):
     last_at_ms: int
 
 
+SLOTS = Table("slots", SlotRow, ("slot_id",), indexes=(("shell", "definition_id", "name"),))
+PUBLICATIONS = Table(
+    "publications",
+    PublicationRow,
+    ("publication_id",),
     indexes=(
         ("requested_at_ms", "publication_id"),
         ("slot_id", "requested_at_ms", "publication_id"),

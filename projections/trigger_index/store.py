@@ -2,6 +2,7 @@
 
 from typing import Literal, NamedTuple
 
+from interlock.domain.publishing.publication.events import Binding
 from interlock.projections.rows import Table
 
 State = Literal["prepared", "active"]
