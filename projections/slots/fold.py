@@ -187,5 +187,4 @@ def _known(publication_id: str, rows: Rows) -> PublicationRow:
     return row
 
 
-_TABLES: Final = (*TABLES, UNPUBLISHES, UNPUBLISH_REACHED)
-VIEW: Final = View(name="slots", contexts=("publishing",), tables=_TABLES, fold=each_event(fold), version=3)
+VIEW: Final = View(name="slots", contexts=("publishing",), tables=TABLES, fold=each_event(fold), version=3)
