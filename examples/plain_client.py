@@ -74,7 +74,8 @@ def decoded(value: bytes, schemas: Mapping[str, Any]) -> dict[str, Any]:
     if value[:2] != b"\xc3\x01":
         raise ValueError(f"expected a record in single-object encoding, found {value[:2].hex(' ')}")
     schema = schemas[value[2:10].hex()]  # missing: read the topic of schemas again; what a record needs is there first
-    return cast("Any", fastavro).schemaless_reader(io.BytesIO(value[10:]), schema, None)
+    said: dict[str, Any] = cast("Any", fastavro).schemaless_reader(io.BytesIO(value[10:]), schema, None)
+    return said
 
 
 def main(bootstrap: str, journal: str, partition: int) -> None:

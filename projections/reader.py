@@ -34,6 +34,10 @@ class WarmingUp(Exception):
 
 
 class Snapshot:
+class FillingStopped(WarmingUp):
+    """The view stopped before it was filled, so it won't answer before somebody acts; the message says why."""
+
+
     """One moment of a view."""
 
     def __init__(self, view: View, connection: sqlite3.Connection, marks: Marks) -> None:
@@ -158,6 +162,9 @@ class ViewReader:
         if self._connection is None or self._generation != generation:
             self._close()
             # "rw" although nothing is written: a reader of a write-ahead log has to be able to make its index.
+        if marks.error and not marks.filled:
+            self._close()
+            raise FillingStopped(marks.error)
             uri = f"{self._files.path(generation).absolute().as_uri()}?mode=rw"
             connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
             connection.execute("PRAGMA query_only=1")

@@ -7,7 +7,7 @@ from typing import Any, Protocol, cast
 
 from interlock.projections.history.store import COUNTS, EVENTS, EventRow
 from interlock.projections.reader import ViewReader
-from interlock.projections.recorded import Codec
+from interlock.projections.recorded import Codec, UnreadableEvent
 
 EVENTS_MAX = 1_000
 """The most events of one answer."""
@@ -42,7 +42,8 @@ class HistoryEntry:
 
 
 class History(Protocol):
-    """What may be asked; each answer is of one moment. Every question may raise `WarmingUp`."""
+    """What may be asked; each answer is of one moment. Every question may raise `WarmingUp`, and `history`
+    `UnreadableEvent` where a newer release wrote one of the events."""
 
     def history(self, stream: str, *, above: int = 0, limit: int = EVENTS_MAX) -> tuple[HistoryEntry, ...]:
         """The events of an aggregate above a revision, in the order of their revisions; () if there is none such."""
@@ -87,11 +88,20 @@ class SqliteHistory:
             partition=row.partition,
             number=row.number,
             position=row.position,
-            data=to_json(self._codec.decode(row.value)),
+            data=to_json(self._event(row)),
         )
 
 
 def to_json(event: object) -> str:
     """The fields of an event as a JSON object, in the order in which the event declares them."""
+    def _event(self, row: EventRow) -> object:
+        try:
+            return self._codec.decode(row.value)
+        except Exception as error:
+            raise UnreadableEvent(
+                f"expected revision {row.revision} of {row.stream} to be an event that this release can read, found "
+                f"{row.type}: {error}; run a release that knows it"
+            ) from error
+
     # An event is a dataclass whichever it is; whatever else were decoded here would have no fields to show.
     return json.dumps(dataclasses.asdict(cast(Any, event)), ensure_ascii=False)

@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from interlock.log.faults import LANDS, SEEN, Answer, AskOutcome, SendOutcome
 from interlock.log.group import MemoryPositions, ReadingGroup
 from interlock.log.memory import FixedAssignment, MemoryLog
 from interlock.log.port import Record, Shard
+from interlock.processors.ports import Codec
 from interlock.runtime import compose
 from interlock.runtime.backend import Backend
 from interlock.runtime.engine import Engine
@@ -112,14 +113,21 @@ class Service:
 
 @asynccontextmanager
 async def serving(
-    data: Path, *, roles: tuple[Role, ...] = ROLES, activities: Activities | None = None, log: MemoryLog | None = None
+    data: Path,
+    *,
+    roles: tuple[Role, ...] = ROLES,
+    activities: Activities | None = None,
+    log: MemoryLog | None = None,
+    codec: Codec | None = None,
 ) -> AsyncGenerator[Service, None]:
-    """A service from its start to its end; it is not said to be ready."""
+    """A service from its start to its end; it is not said to be ready. `codec` is that of another release."""
     absence = Absence()
     log = log or MemoryLog(faults=absence)
     settings = Settings(log="memory:", data=data, routing_shards=2, executions_shards=2, stimuli_partitions=1)
     presented = activities or Activities((reserve, refuse, linger))
     engine = compose.build(settings, roles, presented, backend=_backend(log))
+    if codec is not None:
+        engine = Engine(settings, roles, replace(engine.parts, codec=codec))
     await engine.start()
     app = create_app(engine, open_queries(data / "views", engine.parts.codec))
     context = app.state.context

@@ -18,6 +18,7 @@ from interlock.domain.refusal import RefusalKind
 from interlock.domain.routing.json_text import JsonUnfit
 from interlock.log.port import BatchTooLarge, LogError
 from interlock.projections.reader import WarmingUp
+from interlock.projections.recorded import UnreadableEvent
 from interlock.sdk.types import Conflict, DocumentFault, Problem
 from interlock.sdk.wire import from_wire, to_wire
 
@@ -99,6 +100,8 @@ def as_failure(error: Exception) -> Failure:
             return Failure(503, "unavailable", f"The log is away: {error}; the same request may be sent again.")
         case sqlite3.Error():
             return Failure(503, "unavailable", f"The view's file can't be read now: {error}; ask again later.")
+        case UnreadableEvent():
+            return Failure(500, "failed", f"{error}.")
         case JsonUnfit():
             return invalid(f"{error}.")
         case ValidationError():

@@ -16,7 +16,7 @@ from interlock.api.failures import not_found
 from interlock.log.frame import read_frame
 from interlock.log.journal import START, Position
 from interlock.log.port import LogError, Shard
-from interlock.projections.reader import WarmingUp
+from interlock.projections.reader import FillingStopped, WarmingUp
 from interlock.projections.views import VIEWS
 from interlock.runtime.rebuilds import RebuildFiles, RebuildReport
 from interlock.sdk.types import Page, Rebuild, ShardPosition, ViewStatus
@@ -98,6 +98,8 @@ def _read(context: Context, view: str) -> tuple[_State, str, dict[Shard, Positio
     try:
         with context.queries.readers[view].snapshot() as snapshot:
             marks, positions = snapshot.marks, snapshot.positions()
+    except FillingStopped as stopped:
+        return "stopped", str(stopped), {}
     except WarmingUp as warming:
         return "absent", str(warming), {}
     if marks.error:

@@ -139,7 +139,9 @@ class Engine:
     def waiting(self) -> list[str]:
         """What has to come before the process serves all that is asked of it; [] when it is ready."""
         found = [problem for host in self.hosts for problem in host.waiting()]
-        found += [f"view {name} is warming up" for name, view in self.views.items() if not view.caught_up]
+        for name, view in self.views.items():
+            if not view.caught_up:
+                found.append(view.error or f"view {name} is warming up")
         if not self.replica.warm:
             found.append("the replica of publishing is warming up")
         return found
