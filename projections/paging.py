@@ -1,11 +1,25 @@
 """Lists in pages: what is asked for, newest first, going on behind the last row that the asker knows."""
 
-from typing import Self
+from collections.abc import Sequence
+from typing import Final, Self
 
 from interlock.projections.rows import Value
 
 Cursor = tuple[int, str]
 """The time and the id of a row: lists go on behind it. Unlike an offset it stays right while rows come and go."""
+
+PAGE_BYTES_MAX: Final = 16 << 20
+"""How much one page holds, unless its first row alone is larger: what is asked for is held in memory, and sent."""
+
+
+def row_bytes(row: Sequence[Value]) -> int:
+    """What the texts and bytes of a row take, at least."""
+    return sum(len(value) for value in row if isinstance(value, str | bytes))
+
+
+def goes_on(rows: Sequence[Sequence[Value]], limit: int) -> bool:
+    """Whether there may be more behind the first `limit` rows of a `Snapshot.page` that was asked for one more."""
+    return len(rows) > limit or sum(map(row_bytes, rows)) > PAGE_BYTES_MAX
 
 
 class Filter:

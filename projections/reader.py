@@ -17,6 +17,7 @@ from pathlib import Path
 from interlock.log.journal import START, Position
 from interlock.log.port import Shard
 from interlock.projections.files import ViewFiles
+from interlock.projections.paging import PAGE_BYTES_MAX, row_bytes
 from interlock.projections.rows import R, Table, Value
 from interlock.projections.store import Marks, read_marks, read_places
 from interlock.projections.view import View
@@ -33,11 +34,11 @@ class WarmingUp(Exception):
     """The view can't answer truthfully yet; the same question may be asked again soon (HTTP: 503)."""
 
 
-class Snapshot:
 class FillingStopped(WarmingUp):
     """The view stopped before it was filled, so it won't answer before somebody acts; the message says why."""
 
 
+class Snapshot:
     """One moment of a view."""
 
     def __init__(self, view: View, connection: sqlite3.Connection, marks: Marks) -> None:
@@ -66,6 +67,19 @@ class FillingStopped(WarmingUp):
         """The rows for which `rest` holds: what follows WHERE in SQL, the order included."""
         found = self._connection.execute(f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE {rest}", values)
         return [table.row_of(each) for each in found]
+
+    def page(self, table: Table[R], rest: str, values: tuple[Value, ...] = ()) -> list[R]:
+        """As `select`, but it ends with the row that is too much for a page (`paging.goes_on` tells)."""
+        found = self._connection.execute(f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE {rest}", values)
+        rows: list[R] = []
+        size = 0
+        for each in found:
+            rows.append(table.row_of(each))
+            size += row_bytes(each)
+            if size > PAGE_BYTES_MAX:
+                break
+        found.close()
+        return rows
 
     def count(self, table: Table[R], by: str, rest: str, values: tuple[Value, ...] = ()) -> dict[str, int]:
         """How many rows for which `rest` holds have each value of the column `by`; scans them."""
@@ -148,6 +162,9 @@ class ViewReader:
         raise WarmingUp(f"expected a view {self.view.name!r} in {self._files.directory}, found none that serves yet")
 
     def _checked(self, marks: Marks) -> Marks:
+        if marks.error and not marks.filled:
+            self._close()
+            raise FillingStopped(marks.error)
         problem = ""
         if marks.fingerprint != self.view.fingerprint:
             problem = "made by another release"
@@ -162,9 +179,6 @@ class ViewReader:
         if self._connection is None or self._generation != generation:
             self._close()
             # "rw" although nothing is written: a reader of a write-ahead log has to be able to make its index.
-        if marks.error and not marks.filled:
-            self._close()
-            raise FillingStopped(marks.error)
             uri = f"{self._files.path(generation).absolute().as_uri()}?mode=rw"
             connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
             connection.execute("PRAGMA query_only=1")

@@ -90,7 +90,7 @@ class SqliteExecutions:
         chosen = Filter().equal("shell", shell).equal("status", status).equal("definition_id", definition_id)
         chosen.equal("publication_id", publication_id).newest_first("started_at_ms", "execution_id", after, limit)
         with self._reader.snapshot() as snapshot:
-            return tuple(snapshot.select(EXECUTIONS, chosen.rest, chosen.values))
+            return tuple(snapshot.page(EXECUTIONS, chosen.rest, chosen.values))
 
     def unserved(self, shell: str, *, limit: int = 50) -> tuple[ExecutionRow, ...]:
         """Runs whose next activity no process here has the code of, the longest waiting first."""

@@ -46,7 +46,10 @@ class History(Protocol):
     `UnreadableEvent` where a newer release wrote one of the events."""
 
     def history(self, stream: str, *, above: int = 0, limit: int = EVENTS_MAX) -> tuple[HistoryEntry, ...]:
-        """The events of an aggregate above a revision, in the order of their revisions; () if there is none such."""
+        """The events of an aggregate above a revision, in the order of their revisions; () if there is none such.
+
+        Fewer than `limit` where there is no more, or where they are too much for a page (`paging.PAGE_BYTES_MAX`).
+        """
         ...
 
     def counts(self) -> dict[str, int]:
@@ -65,7 +68,7 @@ class SqliteHistory:
         """The events of an aggregate above a revision, in the order of their revisions; () if there is none such."""
         where = "stream = ? AND revision > ? ORDER BY revision, position LIMIT ?"
         with self._reader.snapshot() as snapshot:
-            rows = snapshot.select(EVENTS, where, (stream, above, min(limit, EVENTS_MAX)))
+            rows = snapshot.page(EVENTS, where, (stream, above, min(limit, EVENTS_MAX)))
             if not rows:
                 snapshot.require_caught_up()
         return tuple(self._entry(row) for row in rows)
@@ -91,9 +94,6 @@ class SqliteHistory:
             data=to_json(self._event(row)),
         )
 
-
-def to_json(event: object) -> str:
-    """The fields of an event as a JSON object, in the order in which the event declares them."""
     def _event(self, row: EventRow) -> object:
         try:
             return self._codec.decode(row.value)
@@ -103,5 +103,8 @@ def to_json(event: object) -> str:
                 f"{row.type}: {error}; run a release that knows it"
             ) from error
 
+
+def to_json(event: object) -> str:
+    """The fields of an event as a JSON object, in the order in which the event declares them."""
     # An event is a dataclass whichever it is; whatever else were decoded here would have no fields to show.
     return json.dumps(dataclasses.asdict(cast(Any, event)), ensure_ascii=False)

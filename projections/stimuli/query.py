@@ -89,7 +89,7 @@ class SqliteStimuli:
         chosen = Filter().equal("shell", shell).equal("outcome", outcome).equal("name", name)
         chosen.newest_first("arrived_at_ms", "stimulus_id", after, limit)
         with self._reader.snapshot() as snapshot:
-            return tuple(snapshot.select(STIMULI, chosen.rest, chosen.values))
+            return tuple(snapshot.page(STIMULI, chosen.rest, chosen.values))
 
     def stimulus(self, stimulus_id: str) -> StimulusView | None:
         """A stimulus; None if none of this id was routed."""

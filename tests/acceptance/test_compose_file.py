@@ -73,6 +73,13 @@ def test_settings_that_are_given_exist_and_are_taken(
         assert KafkaSettings.from_url(settings.log_url).bootstrap == ("kafka:9190",)
 
 
+def test_every_role_sees_the_same_blobs(services: dict[str, Service]) -> None:
+    """Proves: LOG-05"""
+    for name, service in engines(services).items():
+        volumes = cast("list[str]", service.get("volumes", []))
+        assert f"blobs:{environment(service)['INTERLOCK_BLOBS']}" in volumes, name
+
+
 def test_the_address_of_the_log_is_one_that_the_broker_advertises(services: dict[str, Service]) -> None:
     advertised = environment(services["kafka"])["KAFKA_ADVERTISED_LISTENERS"].split(",")
     addresses = {listener.split("://")[1] for listener in advertised}
@@ -107,7 +114,7 @@ def test_processes_start_when_the_topics_are_made_and_those_when_the_broker_answ
 
 
 def test_the_api_sees_what_the_projector_writes(services: dict[str, Service]) -> None:
-    volumes = [cast("list[str]", services[name]["volumes"])[0].split(":") for name in ("projector", "api")]
+    volumes = [cast("list[str]", services[name]["volumes"])[-1].split(":") for name in ("projector", "api")]
     assert volumes[0] == volumes[1]
     assert volumes[0][1] == environment(services["api"])["INTERLOCK_DATA"]
 

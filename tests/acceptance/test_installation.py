@@ -51,7 +51,7 @@ def test_a_doctor_says_what_is_missing_and_then_that_nothing_is(interlock: Shell
     with up(tmp_path / "data", app="") as program:
         well = interlock("doctor", *data, api=program.api)
         assert well.code == 0, well.out
-        assert well.out.count("ok") == 6
+        assert well.out.count("ok") == 7
 
 
 def test_a_doctor_names_a_log_and_a_directory_that_cannot_be_used(interlock: Shell, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from interlock.api.endpoint import Answer, path_parts
 from interlock.api.failures import not_found
 from interlock.domain.sharding import slot_id
 from interlock.projections.history.query import EVENTS_MAX
+from interlock.projections.paging import PAGE_BYTES_MAX
 from interlock.sdk.types import HistoryEntry, Page
 
 VIEW: Final = "history"
@@ -32,13 +33,13 @@ async def history(context: Context, request: Request) -> Answer[Page[HistoryEntr
     streams = _streams(parts, shell_of(request))
 
     async def look() -> Page[HistoryEntry]:
-        entries = await context.ask(_question(context, streams, above, limit))
+        entries, may_be_cut = await context.ask(_question(context, streams, above, limit))
         if not entries and above == 0:
             raise not_found(
                 f"Expected the history of {'/'.join(parts)!r}, found none; name a stream such as execution:<id>, the "
                 "id of a run, publication, slot or stimulus, or <definition>/<slot>."
             )
-        following = str(entries[-1].revision) if len(entries) == limit else None
+        following = str(entries[-1].revision) if len(entries) == limit or may_be_cut else None
         return Page(items=entries, next=following)
 
     return Answer(200, await context.until((VIEW,), wait_of(request), look, lambda found: bool(found.items)))
@@ -46,13 +47,17 @@ async def history(context: Context, request: Request) -> Answer[Page[HistoryEntr
 
 def _question(
     context: Context, streams: tuple[str, ...], above: int, limit: int
-) -> Callable[[], tuple[HistoryEntry, ...]]:
-    def ask() -> tuple[HistoryEntry, ...]:
+) -> Callable[[], tuple[tuple[HistoryEntry, ...], bool]]:
+    """The first entries of the first stream that has any, and whether they may be fewer than there are."""
+
+    def ask() -> tuple[tuple[HistoryEntry, ...], bool]:
         for stream in streams:
             entries = context.queries.history.history(stream, above=above, limit=limit)
             if entries:
-                return tuple(answers.history_entry(entry) for entry in entries)
-        return ()
+                # A character is four bytes at most, and a page that was cut is larger than its bound.
+                may_be_cut = 4 * sum(len(entry.data) for entry in entries) > PAGE_BYTES_MAX
+                return tuple(answers.history_entry(entry) for entry in entries), may_be_cut
+        return (), False
 
     return ask
 

@@ -21,6 +21,7 @@ from interlock.api.endpoint import Answer, marked
 from interlock.api.failures import not_found, refused
 from interlock.domain.messages import CancelExecution
 from interlock.projections.executions.query import cursor_of as cursor_of_row
+from interlock.projections.paging import goes_on
 from interlock.sdk.types import ENDED, Cancelled, Counts, Page, Run, RunDetail, RunStatus
 
 STATUSES: Final[tuple[RunStatus, ...]] = get_args(RunStatus)
@@ -48,8 +49,9 @@ async def runs(context: Context, request: Request) -> Answer[Page[Run]]:
     )
     if not rows:
         await context.require_caught_up(VIEW)
-    following = cursor_text(cursor_of_row(rows[limit - 1])) if len(rows) > limit else None
-    return Answer(200, Page(items=tuple(answers.run(row, now_ms) for row in rows[:limit]), next=following))
+    page = rows[:limit]
+    following = cursor_text(cursor_of_row(page[-1])) if goes_on(rows, limit) else None
+    return Answer(200, Page(items=tuple(answers.run(row, now_ms) for row in page), next=following))
 
 
 async def run(context: Context, request: Request) -> Answer[RunDetail]:

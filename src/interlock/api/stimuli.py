@@ -20,6 +20,7 @@ from interlock.api.endpoint import Answer, marked
 from interlock.api.failures import Failure, invalid, not_found
 from interlock.domain.messages import Origin, RejectStimulus
 from interlock.domain.routing.intake import read_stimulus
+from interlock.projections.paging import goes_on
 from interlock.projections.stimuli.query import cursor_of as cursor_of_row
 from interlock.projections.stimuli.store import Outcome
 from interlock.sdk.types import DeadLetter, Emitted, Page, Stimulus, StimulusDetail
@@ -66,8 +67,9 @@ async def stimuli(context: Context, request: Request) -> Answer[Page[Stimulus]]:
     )
     if not rows:
         await context.require_caught_up(VIEW)
-    following = cursor_text(cursor_of_row(rows[limit - 1])) if len(rows) > limit else None
-    return Answer(200, Page(items=tuple(answers.stimulus(row) for row in rows[:limit]), next=following))
+    page = rows[:limit]
+    following = cursor_text(cursor_of_row(page[-1])) if goes_on(rows, limit) else None
+    return Answer(200, Page(items=tuple(answers.stimulus(row) for row in page), next=following))
 
 
 async def stimulus(context: Context, request: Request) -> Answer[StimulusDetail]:

@@ -5,11 +5,12 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from interlock.cli.address import find_api
+from interlock.cli.blobs import look_at_blobs
 from interlock.cli.codes import CommandError
+from interlock.cli.finding import Finding
 from interlock.cli.settings import load
 from interlock.cli.topics import check, embedded_missing, opened
 from interlock.runtime.settings import Settings
@@ -20,16 +21,6 @@ FREE_BYTES_MIN = 64 << 20
 """Below it a disk counts as full: views and the embedded log grow by their write-ahead logs first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One thing that was looked at."""
-
-    what: str
-    ok: bool
-    found: str
-    remedy: str = ""
-
-
 async def examine(log: str, data: Path | None, api: str) -> list[Finding]:
     """Everything, in the order in which to mend it."""
     findings = [_python()]
@@ -37,7 +28,7 @@ async def examine(log: str, data: Path | None, api: str) -> list[Finding]:
         settings = load(log=log, data=data)
     except CommandError as error:
         return [*findings, Finding(what="settings", ok=False, found=error.message, remedy="mend what it names")]
-    findings += [_directory(settings.data), *_space(settings)]
+    findings += [_directory(settings.data), *_space(settings), await look_at_blobs(settings)]
     if (missing := embedded_missing(settings)) is not None:
         findings.append(Finding(what="log", ok=True, found=f"none yet at {missing}; `interlock up` makes it"))
     else:
