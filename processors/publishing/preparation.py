@@ -59,7 +59,7 @@ class Preparation:
                 if loop.time() - self._sent_s.get(answer, float("-inf")) >= AGAIN_S:
                     await self._send(answer)
                     self._sent_s[answer] = loop.time()
-            await self._changes.changed(AGAIN_S)
+            await self._changes.changed(AGAIN_S if pending else None)
 
     async def _send(self, answer: ProjectionAnswered) -> None:
         shard = self._topics.inbox("publishing", self._topics.partition("publishing", answer.shell))

@@ -224,6 +224,11 @@ class Activities:
         """What it presents, sorted."""
         return tuple(sorted(self._by_name))
 
+    @property
+    def presented(self) -> tuple[AnyActivity, ...]:
+        """What it presents, in the order in which it was given."""
+        return tuple(self._by_name.values())
+
     def serves(self, name: str) -> bool:
         """Whether the code of an activity is here."""
         return name in self._by_name

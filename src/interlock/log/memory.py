@@ -92,6 +92,8 @@ class MemoryBroker:
 
     def __init__(self, now_ms: Callable[[], int] | None = None) -> None:
         self.now_ms = now_ms or _wall_clock_ms
+        self.on_landing: Callable[[Shard, int, Sequence[Record]], None] | None = None
+        """Told of each batch that lands, with its first offset, before any reader is; must not raise."""
         self._topics: dict[str, _Topic] = {}
         self._made = 0
 
@@ -293,6 +295,8 @@ class MemoryLog:
                 _fail(told, Doubt(f"expected {shard} to be there still, found it deleted; read the log"))
             return
         base = found.land(batch, self.broker.now_ms())
+        if self.broker.on_landing is not None:
+            self.broker.on_landing(shard, base, batch)
         if told is None:
             return
         if answer_after_s > 0:

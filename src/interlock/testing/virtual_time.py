@@ -65,8 +65,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._jump = jump or Jump()
         self._jump.waiting = lambda: waiting_tasks(self)
         super().__init__(self._jump)
-        # Timers closer than this count as due together; with the real clock's resolution, sums of floats would stall.
-        self._clock_resolution = 1e-9
+        # Timers closer than this count as due together. Less than a float's precision, which after a year is some
+        # nanoseconds, would let a timer be due and not due for ever.
+        self._clock_resolution = 1e-6
 
     def time(self) -> float:
         """Seconds since the loop was made."""
