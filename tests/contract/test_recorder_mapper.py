@@ -19,11 +19,14 @@ from eventsourcing.persistence import (
 )
 from eventsourcing.utils import Environment, resolve_topic
 
+from examples import plain_client
 from interlock.domain.executions.execution.events import TimerFired
 from interlock.log.recorder import JournalFactory
 from interlock.schemas.codec import SINGLE_OBJECT, AvroCodec, AvroMapper
 from interlock.schemas.mapper import Fact
 from tests.contract.eventsourcing_backends import sqlite_env
+from tests.support.outside import Embedded
+from tests.support.releases import NewerRelease, OlderRelease
 
 pytestmark = pytest.mark.contract
 
@@ -79,6 +82,46 @@ def test_a_fact_that_cannot_be_read_is_told_with_its_place(transcoder: JSONTrans
     stored = StoredEvent("run-1", 3, AvroCodec().type_name(an_event()), b"\xc3\x01 damaged")
     with pytest.raises(MapperDeserialisationError, match="version 3 of run-1"):
         AvroMapper[str](transcoder).to_domain_event(stored)
+
+
+class NewerMapper(AvroMapper[str]):
+    """The mapper of a release with a version 2 of every type."""
+
+    release: NewerRelease
+
+    @property
+    def codec(self) -> AvroCodec:
+        """That release's."""
+        return self.release
+
+
+def test_a_fact_of_an_older_release_is_lifted(
+    app: Application[str], transcoder: JSONTranscoder, tmp_path: Path
+) -> None:
+    """Proves: LOG-04"""
+    NewerMapper.release = NewerRelease(tmp_path / "schemas")
+    older = OlderRelease(NewerMapper.release)
+    app.recorder.insert_events([StoredEvent("run-1", 1, older.type_name(an_event()), older.encode(an_event()))])
+    [stored] = app.recorder.select_events("run-1")
+    assert older.wrote(stored.state)
+    assert NewerMapper(transcoder).to_domain_event(stored) == fact(1)
+
+
+def test_a_fact_of_a_newer_release_is_told_as_such(transcoder: JSONTranscoder, tmp_path: Path) -> None:
+    """Proves: LOG-04"""
+    unknown = OlderRelease(NewerRelease(tmp_path)).encode(an_event())
+    stored = StoredEvent("run-1", 1, AvroCodec().type_name(an_event()), unknown)
+    with pytest.raises(MapperDeserialisationError, match=r"this release doesn't know the schema .* upgrade"):
+        AvroMapper[str](transcoder).to_domain_event(stored)
+
+
+def test_the_schema_of_a_fact_is_registered_for_plain_clients(app: Application[str], tmp_path: Path) -> None:
+    """Proves: LOG-03"""
+    app.events.put([fact(1)])
+    [stored] = app.recorder.select_events("run-1")
+    with Embedded(f"sqlite:///{tmp_path / 'log.sqlite'}") as outside:
+        schemas = plain_client.registered(outside.read("interlock.schemas"))
+    assert plain_client.decoded(bytes(stored.state), schemas) == {"node_id": "pay", "at_ms": 1_700_000_000_000}
 
 
 def test_facts_go_through_an_application_and_come_back(app: Application[str]) -> None:

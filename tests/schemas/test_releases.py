@@ -1,6 +1,4 @@
-"""Every stored type, as a release wrote it in which each of its records had another form: read as the newest version."""
-
-from pathlib import Path
+"""Every stored type, as a release wrote it in which every record had another form: read as the newest version."""
 
 import pytest
 

@@ -18,6 +18,7 @@ from typing import TypeVar
 
 from eventsourcing.persistence import DataError, OperationalError, StoredEvent, Tracking
 
+from interlock.log import schema_topic
 from interlock.log.port import Log, LogAdmin, Shard, TopicSpec
 from interlock.log.recorder_commit import Commit
 from interlock.log.recorder_errors import translated
@@ -25,6 +26,7 @@ from interlock.log.recorder_follow import Follower
 from interlock.log.recorder_index import Index
 from interlock.log.recorder_loop import LoopThread
 from interlock.log.recorder_writer import Writer
+from interlock.log.schema_topic import SchemaTopic, WrittenSchema
 
 WRITE_S = 30.0
 """How long a call waits until its events count. It covers a broker that is away for a moment, and other writers."""
@@ -42,6 +44,8 @@ class OpenedLog:
     """What the names of topics begin with."""
     data: Path | None
     """The folder for indexes; None keeps them in memory."""
+    schemas: Sequence[WrittenSchema] = ()
+    """What records of facts are written with; registered before the first journal is opened."""
 
 
 class Store:
@@ -139,6 +143,7 @@ class _Inside:
         self.opened: OpenedLog
         self._stores: dict[str, Store] = {}
         self._opening = asyncio.Lock()
+        self._registered = False
 
     async def open(self, open_log: Callable[[], OpenedLog]) -> None:
         self.opened = open_log()
@@ -150,11 +155,22 @@ class _Inside:
                 store = self._stores[topic] = await self._make(topic, dense=dense, create=create)
             return store
 
+    async def _register(self, *, create: bool) -> None:
+        opened = self.opened
+        if opened.schemas:
+            shard = Shard(f"{opened.prefix}.{schema_topic.TOPIC}", 0)
+            if create:
+                await opened.admin.create([schema_topic.spec(opened.prefix)])
+            await SchemaTopic(opened.log, shard).register(opened.schemas)
+        self._registered = True
+
     async def _make(self, topic: str, *, dense: bool, create: bool) -> Store:
         opened = self.opened
         if create:
             await opened.admin.create([TopicSpec(name=topic, partitions=1)])
         log_id = await opened.admin.topic_id(topic)
+        if not self._registered:
+            await self._register(create=create)
         path = None if opened.data is None else opened.data / f"{topic}.sqlite"
         return Store(opened.log, Shard(topic, 0), Index(path, log_id), dense=dense, chance=random.Random())
 

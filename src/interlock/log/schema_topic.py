@@ -17,7 +17,18 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, cast
 
-from interlock.log.port import Doubt, Log, NotNow, Record, Shard, Stored, TopicFault, Unavailable, batch_bytes
+from interlock.log.port import (
+    Doubt,
+    Log,
+    NotNow,
+    Record,
+    Shard,
+    Stored,
+    TopicFault,
+    TopicSpec,
+    Unavailable,
+    batch_bytes,
+)
 
 TOPIC: Final = "schemas"
 """The topic's name behind the installation's prefix; it has one partition."""
@@ -45,6 +56,11 @@ class WrittenSchema(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.name} v{self.version}"
+
+
+def spec(prefix: str) -> TopicSpec:
+    """How the topic of an installation has to be."""
+    return TopicSpec(name=f"{prefix}.{TOPIC}", partitions=1, compacted=True)
 
 
 class SchemaTopic:

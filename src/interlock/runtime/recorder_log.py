@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 from eventsourcing.persistence import InfrastructureFactoryError
 
 from interlock.log.recorder_host import OpenedLog
-from interlock.runtime.compose import open_backend
+from interlock.runtime.compose import open_backend, schemas
 from interlock.runtime.settings import Settings
 
 NAMES = ("log", "blobs", "data", "prefix", *(name for name in Settings.model_fields if name.startswith("kafka_")))
@@ -30,4 +30,5 @@ def open_recorder_log(get: Callable[[str], str | None]) -> OpenedLog:
         raise InfrastructureFactoryError(str(error)) from error
     prefix = parse_qs(urlsplit(settings.log_url).query).get("prefix", [settings.prefix])[-1]
     kept = not settings.log_url.startswith("memory:")
-    return OpenedLog(log=backend.log, admin=backend.admin, prefix=prefix, data=settings.data / "apps" if kept else None)
+    data = settings.data / "apps" if kept else None
+    return OpenedLog(log=backend.log, admin=backend.admin, prefix=prefix, data=data, schemas=schemas())

@@ -55,5 +55,5 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
     specs.append(TopicSpec(name=topics.user("stimuli").topic, partitions=settings.stimuli_partitions))
     specs.append(TopicSpec(name=topics.user("replies").topic, partitions=1))
     specs.append(TopicSpec(name=topics.user("dead-letters").topic, partitions=1))
-    specs.append(TopicSpec(name=topics.user(schema_topic.TOPIC).topic, partitions=1, compacted=True))
+    specs.append(schema_topic.spec(settings.topics_prefix))
     return specs
