@@ -4,7 +4,7 @@
 - `kafka_cluster` is a cluster of three for one test, which may kill and pause its nodes; `start_kafka` starts others.
 
 Where the brokers come from is `ops.kafka.source`'s business. Where none can be had a test that asked for one fails:
-that it was skipped would be read by nobody. `make test` leaves these tests out then, says so, and ends with 3.
+that it was skipped would be read by nobody. `ops/test.sh` leaves these tests out then, says so, and ends with 3.
 """
 
 from collections.abc import Callable, Iterator, Sequence
