@@ -39,6 +39,21 @@ class Publish:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unpublish:
+    """Asks that a slot selects nothing any more."""
+
+    command_id: str
+    shell: str
+    definition_id: str
+    slot: str | None
+    """A slot's name; None lets the policy decide (PUB-06)."""
+    expect_revision: int | None
+    """The slot revision that the caller observed; None takes the one found when the command is handled."""
+    requested_by: str
+    requested_at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectionAnswered:
     """The holder of a view says that a candidate's rows are prepared, or why they can't be."""
 
@@ -75,7 +90,7 @@ class RepairProjection:
     standing: Literal["requested", "prepared", "active", "gone"]
     """How the publication stood where it was compared."""
     revision: int
-    """The slot's revision there; 0 for a publication that nobody asked for."""
+    """The slot's revision there; 0 for a publication that is gone."""
     position: int
     """The append of the publishing journal at which rows and slot were compared."""
     holder: str
@@ -179,6 +194,7 @@ class DecideAt:
 
     shell: str
     publication_id: str
+    """The publication that was selected there, or that was retired without a successor."""
     position: int
 
 
@@ -244,6 +260,7 @@ class Reply:
 
 Message = (
     Publish
+    | Unpublish
     | ProjectionAnswered
     | RoutingReached
     | RepairProjection

@@ -19,7 +19,7 @@ superseded: it lost a compare-and-swap · state: not now · too-large: over a li
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One thing that is wrong with what was asked, as data. It is stored with what fails: its names are storage."""
+    """One thing that is wrong with what was asked, as data."""
 
     code: str
     """What kind of fault, in a word that never changes, such as "missing-field"."""

@@ -1,9 +1,34 @@
 """Answers to commands: how results and refusals become a `Reply`, the same text for the same answer."""
 
 import json
+from typing import Protocol
 
 from interlock.domain.messages import Reply
-from interlock.domain.refusal import Fault, Refusal
+from interlock.domain.refusal import Refusal
+
+
+class Described(Protocol):
+    """A fault, as refusals have it or as it is stored."""
+
+    @property
+    def code(self) -> str:
+        """What kind of fault."""
+        ...
+
+    @property
+    def where(self) -> str:
+        """Its place."""
+        ...
+
+    @property
+    def expected(self) -> str:
+        """What was expected there."""
+        ...
+
+    @property
+    def found(self) -> str:
+        """What was found there."""
+        ...
 
 
 def body(result: dict[str, object]) -> str:
@@ -28,6 +53,6 @@ def told_refusal(refusal: Refusal) -> dict[str, object]:
     return told
 
 
-def told_fault(fault: Fault) -> dict[str, str]:
+def told_fault(fault: Described) -> dict[str, str]:
     """A fault as answers hold it."""
     return {"code": fault.code, "where": fault.where, "expected": fault.expected, "found": fault.found}

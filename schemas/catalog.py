@@ -16,13 +16,14 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import NamedTuple
 
-from interlock.domain import blob, messages, progress, refusal
+from interlock.domain import blob, messages, progress
 from interlock.domain.executions.execution import events as execution
 from interlock.domain.publishing.claims import events as claims
 from interlock.domain.publishing.executable import events as executable
 from interlock.domain.publishing.publication import events as publication
 from interlock.domain.publishing.reconciliation import events as reconciliation
 from interlock.domain.publishing.slot import events as slot
+from interlock.domain.publishing.unpublish import events as unpublish
 from interlock.domain.routing.dead_letter import events as dead_letter
 from interlock.domain.routing.stimulus import events as stimulus
 from interlock.domain.routing.wait import events as wait
@@ -54,6 +55,11 @@ STORED: tuple[Row, ...] = (
     Row("publishing.ClaimsChanged", claims.ClaimsChanged),
     Row("publishing.ExecutableSaved", executable.ExecutableSaved),
     Row("publishing.SlotActivated", slot.SlotActivated),
+    Row("publishing.SlotEmptied", slot.SlotEmptied),
+    Row("publishing.Unpublished", unpublish.Unpublished),
+    Row("publishing.UnpublishSuperseded", unpublish.UnpublishSuperseded),
+    Row("publishing.UnpublishShardReached", unpublish.UnpublishShardReached),
+    Row("publishing.UnpublishServed", unpublish.UnpublishServed),
     Row("publishing.ProjectionRepaired", reconciliation.ProjectionRepaired),
     Row("routing.StimulusRouted", stimulus.StimulusRouted),
     Row("routing.StimulusMatched", stimulus.StimulusMatched),
@@ -78,6 +84,7 @@ STORED: tuple[Row, ...] = (
     Row("executions.ExecutionCompleted", execution.ExecutionCompleted),
     Row("executions.CheckpointsCoalesced", execution.CheckpointsCoalesced),
     Row("messages.Publish", messages.Publish),
+    Row("messages.Unpublish", messages.Unpublish),
     Row("messages.ProjectionAnswered", messages.ProjectionAnswered),
     Row("messages.RoutingReached", messages.RoutingReached),
     Row("messages.RepairProjection", messages.RepairProjection),
@@ -100,7 +107,7 @@ NESTED: Mapping[str, type] = {
     "publishing.Binding": publication.Binding,
     "publishing.Claim": claims.Claim,
     "publishing.ClaimConflict": publication.ClaimConflict,
-    "publishing.Fault": refusal.Fault,
+    "publishing.DocumentFault": publication.DocumentFault,
     "routing.Started": stimulus.Started,
     "routing.Resumed": stimulus.Resumed,
 }

@@ -22,7 +22,7 @@ from interlock.domain.publishing.publication.events import (
 )
 from interlock.domain.publishing.reconciliation.events import ProjectionRepaired
 from interlock.domain.publishing.slot import state as slot_state
-from interlock.domain.publishing.slot.events import SlotActivated
+from interlock.domain.publishing.slot.events import SlotActivated, SlotEmptied
 from interlock.domain.publishing.slot.state import Slot
 from interlock.domain.routing import lookup
 from interlock.domain.sharding import slot_id
@@ -100,7 +100,9 @@ class Authority:
             case PublicationStaged():
                 self._stage(event)
             case SlotActivated():
-                self._switch(event)
+                self._switch(event, gone=event.replaced_publication_id, come=event.publication_id)
+            case SlotEmptied():
+                self._switch(event, gone=event.publication_id, come="")
             case PublicationFailed() | PublicationSuperseded() | PublicationRetired():
                 self._requested.pop(event.publication_id, None)
                 self._bindings.pop(event.publication_id, None)
@@ -116,18 +118,18 @@ class Authority:
                 _authoritative(binding, requested, event.artifact_id) for binding in event.bindings
             )
 
-    def _switch(self, event: SlotActivated) -> None:
-        """The bindings of the one that the slot selects take the place of the others."""
+    def _switch(self, event: SlotActivated | SlotEmptied, *, gone: str, come: str) -> None:
+        """The bindings of the one that the slot selects, if any, take the place of the others."""
         before = self._slots.get(event.slot_id, slot_state.INITIAL)
         if event.revision <= before.revision:
             return
         self._slots[event.slot_id] = slot_state.evolve(before, event)
-        gone = self._bindings.pop(event.replaced_publication_id, ())
-        come = self._bindings.get(event.publication_id, ())
-        for identity in {binding.identity for binding in (*gone, *come)}:
+        removed = self._bindings.pop(gone, ())
+        added = self._bindings.get(come, ())
+        for identity in {binding.identity for binding in (*removed, *added)}:
             key = (event.shell, identity)
             stay = (binding for binding in self._by_identity.get(key, ()) if binding.slot_id != event.slot_id)
-            now = (*stay, *(binding for binding in come if binding.identity == identity))
+            now = (*stay, *(binding for binding in added if binding.identity == identity))
             if now:
                 self._by_identity[key] = tuple(sorted(now, key=_order))
             else:

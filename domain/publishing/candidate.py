@@ -94,8 +94,9 @@ def aim(
 ) -> Target | Refusal:
     """The slot that a request is for, or why there is none."""
     slot_name = DEFAULT_SLOT if slot is None else slot
-    if fault := name_fault(slot_name):
-        return Refusal("invalid", f"For the slot: {fault}.")
+    for what, name in (("definition", definition_id), ("slot", slot_name)):
+        if fault := name_fault(name):
+            return Refusal("invalid", f"For the {what}: {fault}.")
     wanted = slot_id(shell, definition_id, slot_name)
     found = shard.slot(wanted)
     expected = found.revision if expect_revision is None else expect_revision

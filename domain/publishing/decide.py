@@ -8,47 +8,34 @@ so is an answer for a publication that is unknown here or has come to its end.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
-from interlock.domain.decider import NOTHING, Decided, Decision, Intent, Nothing
+from interlock.domain.decider import NOTHING, Decided, Decision, Nothing
 from interlock.domain.definitions.compiler import canonical
 from interlock.domain.definitions.providers import PROVIDERS, TriggerProvider
-from interlock.domain.messages import DecideAt, ProjectionAnswered, Publish, RoutingReached
+from interlock.domain.messages import ProjectionAnswered, Publish, RoutingReached, Unpublish
+from interlock.domain.publishing.activation import select
 from interlock.domain.publishing.candidate import Candidate, Target, Unfit, resolve
-from interlock.domain.publishing.claims.events import Claim, ClaimsChanged
-from interlock.domain.publishing.claims.state import conflicts
 from interlock.domain.publishing.executable.events import ExecutableSaved
+from interlock.domain.publishing.here import Here
 from interlock.domain.publishing.publication.commands import PublicationCommand
 from interlock.domain.publishing.publication.events import (
     Binding,
     ProjectionPrepared,
-    PublicationActivated,
     PublicationRequested,
-    PublicationRetired,
     PublicationServed,
     PublicationStaged,
     RoutingShardReached,
 )
 from interlock.domain.publishing.publication.state import INITIAL, Publication
 from interlock.domain.publishing.shard import PublishingShard
-from interlock.domain.publishing.slot.events import SlotActivated
 from interlock.domain.publishing.story import Story
+from interlock.domain.publishing.unpublish.decide import reached, unpublish
 from interlock.domain.refusal import Refusal
 from interlock.domain.sharding import binding_id, digest
 
 DUE_MAX: Final = 100
 """Candidates that one commit fails for their deadline, so that it fits an append; the next one takes more."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Here:
-    """The circumstances of a decision."""
-
-    shard: PublishingShard
-    now_ms: int
-    position: int
-    routing_shards: int
 
 
 def decide(
@@ -68,10 +55,20 @@ def decide(
     one has to be made again. `routing_shards` (at least 1) is how many have to say that they decide at an activation,
     `projection_kinds` are the views that have to prepare a candidate, within `prepare_ms`.
     """
-    here = _Here(shard=shard, now_ms=now_ms, position=position, routing_shards=routing_shards)
+    here = Here(
+        shard=shard,
+        now_ms=now_ms,
+        position=position,
+        routing_shards=routing_shards,
+        projection_kinds=projection_kinds,
+        prepare_ms=prepare_ms,
+        providers=providers,
+    )
     match message:
         case Publish():
-            return _publish(here, message, projection_kinds, prepare_ms, providers)
+            return _publish(here, message)
+        case Unpublish():
+            return unpublish(here, message)
         case ProjectionAnswered():
             return _projection_answered(here, message)
         case RoutingReached():
@@ -103,21 +100,17 @@ def publication_id(shell: str, command_id: str) -> str:
     return digest("publication", shell, command_id)
 
 
-# ---- the three messages -------------------------------------------------------------------------------------------
+# ---- the messages -------------------------------------------------------------------------------------------
 
 
-def _publish(
-    here: _Here,
-    message: Publish,
-    projection_kinds: tuple[str, ...],
-    prepare_ms: int,
-    providers: Sequence[TriggerProvider],
-) -> Decided:
+def _publish(here: Here, message: Publish) -> Decided:
     """Requests a publication, and stages it if nothing stands against it."""
     identity = publication_id(message.shell, message.command_id)
     if identity in here.shard.publications:
         return NOTHING
-    candidate = resolve(here.shard, message.shell, message.document, message.slot, message.expect_revision, providers)
+    candidate = resolve(
+        here.shard, message.shell, message.document, message.slot, message.expect_revision, here.providers
+    )
     if isinstance(candidate, Refusal):
         return candidate
     story = Story(here.now_ms)
@@ -132,13 +125,13 @@ def _publish(
     if executable.artifact_id not in here.shard.executables:
         saved = ExecutableSaved(artifact_id=executable.artifact_id, content=canonical(executable))
         story.change(f"executable:{executable.artifact_id}", saved)
-    staged = story.about(requested, _staged(requested, candidate, here.now_ms, projection_kinds, prepare_ms))
-    if not projection_kinds:
-        _select(here, staged, story)
+    staged = story.about(requested, _staged(here, requested, candidate))
+    if not here.projection_kinds:
+        select(here, staged, story)
     return story.told()
 
 
-def _projection_answered(here: _Here, message: ProjectionAnswered) -> Decided:
+def _projection_answered(here: Here, message: ProjectionAnswered) -> Decided:
     """A view is prepared, or can't be; with the last one the candidate takes its slot."""
     publication = here.shard.publications.get(message.publication_id, INITIAL)
     if publication.status != "pending-projection" or message.kind not in publication.required_projections:
@@ -152,16 +145,25 @@ def _projection_answered(here: _Here, message: ProjectionAnswered) -> Decided:
     prepared = ProjectionPrepared(publication_id=publication.publication_id, kind=message.kind, at_ms=here.now_ms)
     publication = story.about(publication, prepared)
     if publication.prepared == publication.required_projections:
-        _select(here, publication, story)
+        select(here, publication, story)
     return story.told()
 
 
-def _routing_reached(here: _Here, message: RoutingReached) -> Decided:
-    """A routing shard decides at an activation; with the last one "active" is answered (PUB-16).
+def _routing_reached(here: Here, message: RoutingReached) -> Decided:
+    """A routing shard decides at an activation or a retirement; with the last one that is answered (PUB-16).
 
-    A publication that was replaced meanwhile is answered all the same: its shards decide at something newer.
+    A publication that was retired meanwhile is answered all the same: its shards decide at something newer. So one word
+    may count for both, where an unpublish followed the activation closely.
     """
     publication = here.shard.publications.get(message.publication_id, INITIAL)
+    story = Story(here.now_ms)
+    news = _activation_reached(here, publication, message, story)
+    if emptied := here.shard.unpublishes.get(publication.unpublish_id):
+        news = reached(here, emptied, message.partition, message.position, story) or news
+    return story.told() if news else NOTHING
+
+
+def _activation_reached(here: Here, publication: Publication, message: RoutingReached, story: Story) -> bool:
     if (
         publication.served
         or not publication.revision
@@ -169,85 +171,21 @@ def _routing_reached(here: _Here, message: RoutingReached) -> Decided:
         or message.partition in publication.reached
         or not 0 <= message.partition < publication.routing_shards
     ):
-        return NOTHING
-    story = Story(here.now_ms)
-    reached = RoutingShardReached(publication_id=publication.publication_id, partition=message.partition)
-    publication = story.about(publication, reached)
+        return False
+    said = RoutingShardReached(publication_id=publication.publication_id, partition=message.partition)
+    publication = story.about(publication, said)
     if len(publication.reached) == publication.routing_shards:
         served = PublicationServed(publication_id=publication.publication_id, at_ms=here.now_ms)
         story.answered(story.about(publication, served))
-    return story.told()
+    return True
 
 
-# ---- the activation -----------------------------------------------------------------------------------------------
-
-
-def _select(here: _Here, candidate: Publication, story: Story) -> None:
-    """The compare-and-swap: the slot selects the candidate, if slot and claims are still as it needs them."""
-    slot = here.shard.slot(candidate.slot_id)
-    if slot.revision != candidate.expected_revision:
-        story.lose(candidate, slot.revision)
-        return
-    claims = _claims(candidate)
-    if found := conflicts(here.shard.ledger(candidate.shell), candidate.slot_id, claims):
-        story.clash(candidate, found)
-        return
-    _activate(here, candidate, slot.publication_id, claims, story)
-
-
-def _activate(here: _Here, candidate: Publication, replaced: str, claims: tuple[Claim, ...], story: Story) -> None:
-    """Everything that changes with authority, in one commit, and the request to every routing shard to decide at it."""
-    selected = SlotActivated(
-        slot_id=candidate.slot_id,
-        shell=candidate.shell,
-        definition_id=candidate.definition_id,
-        name=candidate.slot_name,
-        publication_id=candidate.publication_id,
-        replaced_publication_id=replaced,
-        revision=candidate.expected_revision + 1,
-        at_ms=here.now_ms,
-    )
-    story.change(f"slot:{candidate.slot_id}", selected)
-    activated = PublicationActivated(
-        publication_id=candidate.publication_id,
-        slot_id=candidate.slot_id,
-        revision=selected.revision,
-        position=here.position,
-        routing_shards=here.routing_shards,
-        at_ms=here.now_ms,
-    )
-    story.about(candidate, activated)
-    if replaced:
-        retired = PublicationRetired(publication_id=replaced, replaced_by=candidate.publication_id, at_ms=here.now_ms)
-        story.about(here.shard.publications[replaced], retired)
-    changed = ClaimsChanged(
-        shell=candidate.shell,
-        slot_id=candidate.slot_id,
-        definition_id=candidate.definition_id,
-        slot_name=candidate.slot_name,
-        publication_id=candidate.publication_id,
-        claims=claims,
-    )
-    story.change(f"claims:{candidate.shell}", changed)
-    decide_at = DecideAt(shell=candidate.shell, publication_id=candidate.publication_id, position=here.position)
-    for partition in range(here.routing_shards):
-        story.intend(Intent("routing", "", decide_at, partition=partition))
-
-
-def _claims(publication: Publication) -> tuple[Claim, ...]:
-    """What the bindings of a publication claim."""
-    return tuple(
-        Claim(claim=binding.claim, cardinality=binding.cardinality, node_id=binding.node_id)
-        for binding in publication.bindings
-    )
+# ---- within ------------------------------------------------------------------------------------------------------
 
 
 def _too_late(publication: Publication) -> Refusal:
     missing = ", ".join(sorted(publication.required_projections - publication.prepared))
     return Refusal("state", f"Expected the projections to prepare in time, found no answer of: {missing}.")
-
-
-# ---- events -------------------------------------------------------------------------------------------------------
 
 
 def _requested(identity: str, message: Publish, target: Target) -> PublicationRequested:
@@ -265,9 +203,7 @@ def _requested(identity: str, message: Publish, target: Target) -> PublicationRe
     )
 
 
-def _staged(
-    publication: Publication, candidate: Candidate, now_ms: int, projection_kinds: tuple[str, ...], prepare_ms: int
-) -> PublicationStaged:
+def _staged(here: Here, publication: Publication, candidate: Candidate) -> PublicationStaged:
     identity = publication.publication_id
     bindings = tuple(
         Binding(
@@ -286,7 +222,7 @@ def _staged(
         definition_version=candidate.executable.version,
         artifact_id=candidate.executable.artifact_id,
         bindings=bindings,
-        required_projections=projection_kinds,
-        deadline_ms=now_ms + prepare_ms,
-        at_ms=now_ms,
+        required_projections=here.projection_kinds,
+        deadline_ms=here.now_ms + here.prepare_ms,
+        at_ms=here.now_ms,
     )

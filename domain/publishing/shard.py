@@ -15,8 +15,11 @@ from interlock.domain.publishing.publication.events import PublicationEvent
 from interlock.domain.publishing.publication.state import Publication
 from interlock.domain.publishing.reconciliation.events import ProjectionRepaired
 from interlock.domain.publishing.slot import state as slot_state
-from interlock.domain.publishing.slot.events import SlotActivated
+from interlock.domain.publishing.slot.events import SlotEvent
 from interlock.domain.publishing.slot.state import Slot
+from interlock.domain.publishing.unpublish import state as unpublish_state
+from interlock.domain.publishing.unpublish.events import UnpublishEvent
+from interlock.domain.publishing.unpublish.state import Unpublish
 
 
 @dataclass(slots=True)
@@ -25,6 +28,7 @@ class PublishingShard:
 
     slots: dict[str, Slot] = field(default_factory=dict[str, Slot])
     publications: dict[str, Publication] = field(default_factory=dict[str, Publication])
+    unpublishes: dict[str, Unpublish] = field(default_factory=dict[str, Unpublish])
     ledgers: dict[str, Ledger] = field(default_factory=dict[str, Ledger])
     """Shell → its ledger."""
     executables: set[str] = field(default_factory=set[str])
@@ -35,7 +39,7 @@ class PublishingShard:
     def apply(self, stream: str, event: object) -> None:
         """Takes an event of one of the shard's aggregates."""
         match event:
-            case SlotActivated():
+            case _ if isinstance(event, SlotEvent):
                 slot = self.slots.get(event.slot_id, slot_state.INITIAL)
                 self.slots[event.slot_id] = slot_state.evolve(slot, event)
             case ClaimsChanged():
@@ -48,6 +52,9 @@ class PublishingShard:
                 pass
             case _ if isinstance(event, PublicationEvent):
                 self._apply_publication(stream, event)
+            case _ if isinstance(event, UnpublishEvent):
+                before = self.unpublishes.get(event.unpublish_id, unpublish_state.INITIAL)
+                self.unpublishes[event.unpublish_id] = unpublish_state.evolve(before, event)
             case _:
                 raise TypeError(f"expected an event of publishing in {stream}, found {type(event).__name__}")
 

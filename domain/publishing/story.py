@@ -10,12 +10,13 @@ from interlock.domain.publishing.publication.events import (
     CONFLICTS_MAX,
     REASON_CHARACTERS_MAX,
     ClaimConflict,
+    DocumentFault,
     PublicationEvent,
     PublicationFailed,
     PublicationSuperseded,
 )
 from interlock.domain.publishing.publication.state import Publication, evolve
-from interlock.domain.refusal import Refusal
+from interlock.domain.refusal import Fault, Refusal
 
 
 class Story:
@@ -61,9 +62,9 @@ class Story:
             publication_id=publication.publication_id,
             kind=refusal.kind,
             reason=_bounded(refusal.sentence),
-            at_ms=self._now_ms,
-            faults=refusal.faults,
+            faults=tuple(map(_fault, refusal.faults)),
             conflicts=tuple(map(_recorded, conflicts[:CONFLICTS_MAX])),
+            at_ms=self._now_ms,
         )
         return self.answered(self.about(publication, failed))
 
@@ -80,6 +81,10 @@ def _bounded(sentence: str) -> str:
     # A sentence may quote what no record can hold.
     text = sentence.encode("utf-8", "backslashreplace").decode("utf-8")
     return text if len(text) <= REASON_CHARACTERS_MAX else f"{text[: REASON_CHARACTERS_MAX - 1]}…"
+
+
+def _fault(found: Fault) -> DocumentFault:
+    return DocumentFault(code=found.code, where=found.where, expected=found.expected, found=found.found)
 
 
 def _recorded(conflict: Conflict) -> ClaimConflict:

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from interlock.domain.decider import NOTHING, Decided
-from interlock.domain.messages import ProjectionAnswered, Publish, RepairProjection, RoutingReached
+from interlock.domain.messages import Publish, RepairProjection, Unpublish
 from interlock.domain.publishing.decide import decide, due, next_due_ms
+from interlock.domain.publishing.publication.commands import PublicationCommand
 from interlock.domain.publishing.reconciliation.decide import repair
 from interlock.domain.publishing.shard import PublishingShard
 from interlock.domain.refusal import Refusal
@@ -41,7 +42,7 @@ class PublishingHandler:
         message = received.message
         if isinstance(message, RepairProjection):
             return repair(self.shard, message, unit.now_ms)
-        if not isinstance(message, Publish | ProjectionAnswered | RoutingReached):
+        if not isinstance(message, PublicationCommand):
             raise TypeError(f"expected a message to publishing, found {type(message).__name__}")
         options = self._options
         return decide(
@@ -71,9 +72,9 @@ class PublishingHandler:
         return next_due_ms(self.shard)
 
     def cannot(self, message: object, why: str, unit: Unit) -> Decided:
-        """Refuses a publish that can't be written."""
-        if isinstance(message, Publish):
-            return Refusal("too-large", f"expected a publish that fits into an append, found: {why}")
+        """Refuses a command that can't be written."""
+        if isinstance(message, Publish | Unpublish):
+            return Refusal("too-large", f"expected a command that fits into an append, found: {why}")
         return NOTHING
 
     async def settle(self, unit: Unit) -> None:

@@ -19,7 +19,8 @@ from interlock.domain.publishing.publication.events import (
     RoutingShardReached,
 )
 from interlock.domain.publishing.reconciliation.events import ProjectionRepaired
-from interlock.domain.publishing.slot.events import SlotActivated
+from interlock.domain.publishing.slot.events import SlotActivated, SlotEmptied
+from interlock.domain.publishing.unpublish.events import UnpublishEvent
 from interlock.domain.reply import told_fault
 from interlock.projections.recorded import Recorded
 from interlock.projections.rows import Rows
@@ -38,6 +39,7 @@ from interlock.projections.slots.store import (
     RepairRow,
     SlotRow,
 )
+from interlock.projections.slots.unpublishes import UNPUBLISH_REACHED, UNPUBLISHES, fold_unpublish
 from interlock.projections.view import View, each_event, missing, unknown
 
 
@@ -55,6 +57,10 @@ def fold(recorded: Recorded, rows: Rows) -> None:
             _activate(event, rows)
         case SlotActivated() as event:
             rows.put(SLOTS, _selected(event))
+        case SlotEmptied() as event:
+            _empty(event, rows)
+        case event if isinstance(event, UnpublishEvent):
+            fold_unpublish(event, rows)
         case RoutingShardReached() as event:
             rows.put(REACHED, ReachedRow(publication_id=event.publication_id, partition=event.partition))
         case PublicationServed() as event:
@@ -121,11 +127,18 @@ def _selected(event: SlotActivated) -> SlotRow:
     )
 
 
+def _empty(event: SlotEmptied, rows: Rows) -> None:
+    slot = rows.get(SLOTS, event.slot_id)
+    if slot is None:
+        raise missing(f"slot {event.slot_id}")
+    rows.put(SLOTS, slot._replace(revision=event.revision, publication_id="", emptied_at_ms=event.at_ms))
+
+
 def _end(event: PublicationRetired | PublicationFailed | PublicationSuperseded, rows: Rows) -> None:
     ended = _known(event.publication_id, rows)._replace(ended_at_ms=event.at_ms)
     match event:
         case PublicationRetired():
-            ended = ended._replace(status="retired", replaced_by=event.replaced_by)
+            ended = ended._replace(status="retired", replaced_by=event.replaced_by, unpublish_id=event.unpublish_id)
         case PublicationFailed():
             ended = _failed(ended, event)
         case PublicationSuperseded():
@@ -187,4 +200,5 @@ def _known(publication_id: str, rows: Rows) -> PublicationRow:
     return row
 
 
-VIEW: Final = View(name="slots", contexts=("publishing",), tables=TABLES, fold=each_event(fold), version=3)
+_TABLES: Final = (*TABLES, UNPUBLISHES, UNPUBLISH_REACHED)
+VIEW: Final = View(name="slots", contexts=("publishing",), tables=_TABLES, fold=each_event(fold), version=3)

@@ -15,6 +15,7 @@ from interlock.projections.slots.store import (
     PublicationRow,
     SlotRow,
 )
+from interlock.projections.slots.unpublishes import UnpublishView, look_up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,13 +31,16 @@ class PublicationView:
     """The routing shards that decide at it or later."""
     missing_shards: tuple[int, ...]
     """Those that don't yet; empty unless it is active and "active" was not answered."""
+    unpublish: UnpublishView | None
+    """What emptied its slot, if something did."""
 
     @property
     def pending(self) -> bool:
-        """Whether its authority, or the answer "active", is still to come."""
+        """Whether its authority, the answer "active", or that of its unpublish is still to come."""
         row = self.publication
         waits_for_shards = row.status == "active" and row.served_at_ms is None
-        return row.status in ("requested", "pending-projection") or waits_for_shards
+        unpublished = self.unpublish is not None and self.unpublish.pending
+        return row.status in ("requested", "pending-projection") or waits_for_shards or unpublished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +48,8 @@ class SlotView:
     """A slot with its authority."""
 
     slot: SlotRow
-    authority: PublicationView
+    authority: PublicationView | None
+    """None if it is empty."""
 
 
 class Slots(Protocol):
@@ -75,6 +80,10 @@ class Slots(Protocol):
         """A publication; None if there is none of this id."""
         ...
 
+    def unpublish(self, unpublish_id: str) -> UnpublishView | None:
+        """An unpublish; None if there is none of this id, or if there was nothing to do."""
+        ...
+
 
 def cursor_of(publication: PublicationRow) -> Cursor:
     """Where a list goes on behind this publication."""
@@ -97,7 +106,7 @@ class SqliteSlots:
         with self._reader.snapshot() as snapshot:
             row = snapshot.get(SLOTS, slot_id(shell, definition_id, name))
             authority = None if row is None else _publication(snapshot, row.publication_id)
-        return None if row is None or authority is None else SlotView(slot=row, authority=authority)
+        return None if row is None else SlotView(slot=row, authority=authority)
 
     def publications(
         self,
@@ -120,6 +129,11 @@ class SqliteSlots:
         with self._reader.snapshot() as snapshot:
             return _publication(snapshot, publication_id)
 
+    def unpublish(self, unpublish_id: str) -> UnpublishView | None:
+        """An unpublish; None if there is none of this id, or if there was nothing to do."""
+        with self._reader.snapshot() as snapshot:
+            return look_up(snapshot, unpublish_id)
+
 
 def _publication(snapshot: Snapshot, publication_id: str) -> PublicationView | None:
     row = snapshot.get(PUBLICATIONS, publication_id)
@@ -138,4 +152,5 @@ def _publication(snapshot: Snapshot, publication_id: str) -> PublicationView | N
         ),
         reached_shards=reached,
         missing_shards=tuple(shard for shard in range(row.routing_shards) if waits_for_shards and shard not in reached),
+        unpublish=look_up(snapshot, row.unpublish_id),
     )

@@ -7,17 +7,20 @@ from interlock.projections.rows import Table
 
 
 class SlotRow(NamedTuple):
-    """A slot that has had an authority; it has one ever since."""
+    """A slot that has had an authority."""
 
     slot_id: str
     shell: str
     definition_id: str
     name: str
     revision: int
-    """One more with each activation, from 1."""
+    """One more with each activation and each unpublish, from 1."""
     publication_id: str
-    """The publication that has authority."""
+    """The publication that has authority; "" if none has."""
     activated_at_ms: int
+    """When its last authority was activated."""
+    emptied_at_ms: int | None = None
+    """When it was emptied; None while a publication has authority."""
 
 
 class PublicationRow(NamedTuple):
@@ -53,7 +56,9 @@ class PublicationRow(NamedTuple):
     ended_at_ms: int | None = None
     """When it was retired, failed or superseded."""
     replaced_by: str = ""
-    """The publication that took its place, if it is retired."""
+    """The publication that took its place, if it is retired; "" if its slot was emptied."""
+    unpublish_id: str = ""
+    """The unpublish that emptied its slot, if one did."""
     failure: str = ""
     """The kind of refusal that it failed with."""
     reason: str = ""

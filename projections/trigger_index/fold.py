@@ -8,7 +8,7 @@ The activation of one publication and the retirement of the one before it are in
 their rows: whoever reads sees the bindings of exactly one of them (PRJ-04).
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from interlock.domain.publishing.claims.events import ClaimsChanged
 from interlock.domain.publishing.executable.events import ExecutableSaved
@@ -23,8 +23,15 @@ from interlock.domain.publishing.publication.events import (
     PublicationSuperseded,
     RoutingShardReached,
 )
+from interlock.domain.publishing.reconciliation.called import Called
 from interlock.domain.publishing.reconciliation.events import ProjectionRepaired
-from interlock.domain.publishing.slot.events import SlotActivated
+from interlock.domain.publishing.slot.events import SlotActivated, SlotEmptied
+from interlock.domain.publishing.unpublish.events import (
+    Unpublished,
+    UnpublishServed,
+    UnpublishShardReached,
+    UnpublishSuperseded,
+)
 from interlock.projections.recorded import Recorded
 from interlock.projections.rows import Rows
 from interlock.projections.trigger_index.store import (
@@ -33,6 +40,7 @@ from interlock.projections.trigger_index.store import (
     CANDIDATES,
     TABLES,
     AskRow,
+    BindingRow,
     CandidateRow,
     State,
     binding_row,
@@ -68,6 +76,9 @@ def fold(recorded: Recorded, rows: Rows) -> None:
             _restate(event, rows)
         case RoutingShardReached() | PublicationServed() | SlotActivated() | ClaimsChanged() | ExecutableSaved():
             pass
+        case SlotEmptied() | Unpublished() | UnpublishSuperseded() | UnpublishShardReached() | UnpublishServed():
+            # A slot that is emptied retires its publication in the same append; that is all there is to know.
+            pass
         case event:
             raise unknown(event)
 
@@ -85,25 +96,42 @@ def _stage(event: PublicationStaged, rows: Rows) -> None:
         rows.put(ASKS, ask)
 
 
+class Restated(NamedTuple):
+    """The rows of one publication, as its slot calls for them."""
+
+    candidate: CandidateRow | None
+    """None, with no rows at all, where it is gone."""
+    bindings: tuple[BindingRow, ...]
+    ask: AskRow | None
+
+
+def restated(called: Called | ProjectionRepaired, *, awaited: bool) -> Restated:
+    """The rows that a publication has to have; with an ask where the view owes an answer."""
+    if called.standing == "gone":
+        return Restated(None, (), None)
+    candidate = CandidateRow(
+        publication_id=called.publication_id,
+        shell=called.shell,
+        definition_id=called.definition_id,
+        slot_id=called.slot_id,
+    )
+    state: State = "active" if called.standing == "active" else "prepared"
+    bindings = tuple(binding_row(candidate, called.artifact_id, each, state) for each in called.bindings)
+    ask = AskRow(publication_id=called.publication_id, kind=KIND, shell=called.shell, deadline_ms=called.deadline_ms)
+    return Restated(candidate, bindings, ask if awaited else None)
+
+
 def _restate(event: ProjectionRepaired, rows: Rows) -> None:
     """Whatever the rows of the publication are, they are what the event says from now on; others stay (PRJ-05)."""
     if event.kind != KIND:
         return
     _remove(event.publication_id, rows)
-    if event.standing == "gone":
-        return
-    candidate = CandidateRow(
-        publication_id=event.publication_id,
-        shell=event.shell,
-        definition_id=event.definition_id,
-        slot_id=event.slot_id,
-    )
-    rows.put(CANDIDATES, candidate)
-    state: State = "active" if event.standing == "active" else "prepared"
-    for binding in event.bindings:
-        rows.put(BINDINGS, binding_row(candidate, event.artifact_id, binding, state))
-    if event.awaited:
-        ask = AskRow(publication_id=event.publication_id, kind=KIND, shell=event.shell, deadline_ms=event.deadline_ms)
+    candidate, bindings, ask = restated(event, awaited=event.awaited)
+    if candidate is not None:
+        rows.put(CANDIDATES, candidate)
+    for binding in bindings:
+        rows.put(BINDINGS, binding)
+    if ask is not None:
         rows.put(ASKS, ask)
 
 

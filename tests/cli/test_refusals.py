@@ -6,7 +6,7 @@ from typing import NoReturn
 import pytest
 
 from interlock.cli import main
-from interlock.cli.client_commands import asking
+from interlock.cli.asking import asking
 from interlock.cli.codes import Code, CommandError
 from interlock.sdk import ApiError
 from interlock.sdk.types import Conflict, DocumentFault

@@ -18,7 +18,8 @@ from interlock.domain.publishing.publication.events import (
     PublicationRetired,
     PublicationStaged,
 )
-from interlock.domain.publishing.slot.events import SlotActivated
+from interlock.domain.publishing.slot.events import SlotActivated, SlotEmptied
+from interlock.domain.publishing.unpublish.events import Unpublished
 from interlock.domain.routing.stimulus.events import Resumed, Started, StimulusRouted
 from interlock.domain.sharding import slot_id, stimulus_identity
 
@@ -147,6 +148,47 @@ def activation(
         Change(f"claims:{shell}", claims),
         *of_publication(publication_id, activated),
         *(of_publication(replaces, retired) if replaces else ()),
+    ]
+
+
+def unpublish(unpublish_id: str, publication_id: str, *, revision: int) -> list[Change]:
+    """The slot is emptied; all of it is one append."""
+    emptied = SlotEmptied(
+        slot_id=SLOT,
+        shell=SHELL,
+        definition_id="orders",
+        name="main",
+        publication_id=publication_id,
+        unpublish_id=unpublish_id,
+        revision=revision,
+        at_ms=3_000,
+    )
+    retired = PublicationRetired(publication_id=publication_id, replaced_by="", at_ms=3_000, unpublish_id=unpublish_id)
+    given_up = ClaimsChanged(
+        shell=SHELL, slot_id=SLOT, definition_id="orders", slot_name="main", publication_id="", claims=()
+    )
+    done = Unpublished(
+        unpublish_id=unpublish_id,
+        command_id=f"command-{unpublish_id}",
+        shell=SHELL,
+        definition_id="orders",
+        slot_id=SLOT,
+        slot_name="main",
+        policy_source="request",
+        expected_revision=revision - 1,
+        publication_id=publication_id,
+        revision=revision,
+        position=9,
+        routing_shards=2,
+        requested_by="somebody",
+        requested_at_ms=2_999,
+        at_ms=3_000,
+    )
+    return [
+        Change(f"slot:{SLOT}", emptied),
+        *of_publication(publication_id, retired),
+        Change(f"claims:{SHELL}", given_up),
+        Change(f"unpublish:{unpublish_id}", done),
     ]
 
 

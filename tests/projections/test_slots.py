@@ -12,14 +12,22 @@ from interlock.domain.publishing.publication.events import (
     PublicationSuperseded,
     RoutingShardReached,
 )
+from interlock.domain.publishing.unpublish.events import (
+    UnpublishServed,
+    UnpublishShardReached,
+    UnpublishSuperseded,
+)
 from interlock.projections.reader import ViewReader
 from interlock.projections.rows import MemoryRows
 from interlock.projections.slots.fold import VIEW, fold
 from interlock.projections.slots.query import PublicationView, SqliteSlots, cursor_of
 from interlock.projections.slots.store import PUBLICATIONS, SLOTS, SlotRow
+from interlock.projections.slots.unpublishes import UNPUBLISHES
 from interlock.testing.virtual_time import run_virtual
 from tests.projections.journals import Journals, recorded
-from tests.projections.stories import SHELL, SLOT, activation, candidate, of_publication, prepared
+from tests.projections.stories import SHELL, SLOT, activation, candidate, of_publication, prepared, unpublish
+
+FAILED = PublicationFailed(publication_id="p1", kind="state", reason="too late", faults=(), conflicts=(), at_ms=3_000)
 
 
 def folded(*changes: Change) -> MemoryRows:
@@ -55,7 +63,12 @@ def test_a_slot_names_its_authority_and_its_revision() -> None:
 def test_what_failed_says_why_and_what_was_superseded_to_what_it_lost() -> None:
     rows = folded(
         *candidate("p1"),
-        *of_publication("p1", PublicationFailed(publication_id="p1", kind="state", reason="too late", at_ms=3_000)),
+        *of_publication(
+            "p1",
+            PublicationFailed(
+                publication_id="p1", kind="state", reason="too late", faults=(), conflicts=(), at_ms=3_000
+            ),
+        ),
         *candidate("p2"),
         *of_publication(
             "p2", PublicationSuperseded(publication_id="p2", expected_revision=0, found_revision=4, at_ms=3_001)
@@ -64,6 +77,39 @@ def test_what_failed_says_why_and_what_was_superseded_to_what_it_lost() -> None:
     one, two = rows.all(PUBLICATIONS)
     assert (one.status, one.reason, one.ended_at_ms) == ("failed", "too late", 3_000)
     assert (two.status, two.expected_revision, two.found_revision) == ("superseded", 0, 4)
+
+
+def test_a_slot_that_is_emptied_keeps_its_revision_and_names_nobody() -> None:
+    before = [*candidate("p1"), *activation("p1", revision=1)]
+    rows = folded(*before, *unpublish("u1", "p1", revision=2))
+    (slot,) = rows.all(SLOTS)
+    assert (slot.publication_id, slot.revision, slot.activated_at_ms, slot.emptied_at_ms) == ("", 2, 2_001, 3_000)
+    (publication,) = rows.all(PUBLICATIONS)
+    assert (publication.status, publication.replaced_by, publication.unpublish_id) == ("retired", "", "u1")
+    (row,) = rows.all(UNPUBLISHES)
+    assert (row.status, row.publication_id, row.served_at_ms) == ("unpublished", "p1", None)
+    filled = folded(*before, *unpublish("u1", "p1", revision=2), *candidate("p2"), *activation("p2", revision=3))
+    (slot,) = filled.all(SLOTS)
+    assert (slot.publication_id, slot.revision, slot.emptied_at_ms) == ("p2", 3, None)
+
+
+def test_an_unpublish_that_lost_is_kept_with_what_it_lost_to() -> None:
+    event = UnpublishSuperseded(
+        unpublish_id="u1",
+        command_id="c",
+        shell=SHELL,
+        definition_id="orders",
+        slot_id=SLOT,
+        slot_name="main",
+        policy_source="host",
+        expected_revision=1,
+        found_revision=4,
+        requested_by="ada",
+        requested_at_ms=1,
+        at_ms=2,
+    )
+    (row,) = folded(Change("unpublish:u1", event)).all(UNPUBLISHES)
+    assert (row.status, row.expected_revision, row.found_revision) == ("superseded", 1, 4)
 
 
 @pytest.fixture
@@ -105,6 +151,18 @@ def test_a_pending_publication_tells_what_is_missing(tmp_path: Path, reader: Vie
         assert slot is not None
         assert slot.authority == served
         assert slots.slot(SHELL, "orders", "other") is None
+        emptied = await after(*unpublish("u1", "p1", revision=2))
+        assert emptied.unpublish is not None
+        assert (emptied.pending, emptied.unpublish.missing_shards) == (True, (0, 1))
+        said = [UnpublishShardReached(unpublish_id="u1", partition=partition) for partition in (0, 1)]
+        done = await after(*(Change("unpublish:u1", event) for event in said))
+        assert done.unpublish is not None
+        assert (done.pending, done.unpublish.missing_shards) == (True, ())
+        answered = await after(Change("unpublish:u1", UnpublishServed(unpublish_id="u1", at_ms=5_000)))
+        assert not answered.pending
+        slot = slots.slot(SHELL, "orders", "main")
+        assert slot is not None
+        assert (slot.authority, slots.unpublish("u1"), slots.unpublish("u2")) == (None, answered.unpublish, None)
         await host.close()
 
     run_virtual(main())

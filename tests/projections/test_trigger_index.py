@@ -18,7 +18,7 @@ from interlock.projections.trigger_index.query import SqliteTriggerIndex
 from interlock.projections.trigger_index.store import ASKS, BINDINGS, CANDIDATES
 from interlock.testing.virtual_time import run_virtual
 from tests.projections.journals import Journals, recorded
-from tests.projections.stories import PLACED, SHELL, SLOT, activation, candidate, of_publication, prepared
+from tests.projections.stories import PLACED, SHELL, SLOT, activation, candidate, of_publication, prepared, unpublish
 
 
 def folded(*changes: Change) -> MemoryRows:
@@ -59,10 +59,16 @@ def test_an_activation_puts_the_new_bindings_in_place_of_the_old_ones() -> None:
     assert [row.publication_id for row in rows.all(CANDIDATES)] == ["p2"]
 
 
+def test_an_emptied_slot_has_no_row() -> None:
+    """Proves: PUB-03."""
+    rows = folded(*candidate("p1"), *activation("p1", revision=1), *unpublish("u1", "p1", revision=2))
+    assert (rows.all(BINDINGS), rows.all(CANDIDATES), rows.all(ASKS)) == ([], [], [])
+
+
 @pytest.mark.parametrize(
     "end",
     [
-        PublicationFailed(publication_id="p2", kind="state", reason="too late", at_ms=3_000),
+        PublicationFailed(publication_id="p2", kind="state", reason="too late", faults=(), conflicts=(), at_ms=3_000),
         PublicationSuperseded(publication_id="p2", expected_revision=1, found_revision=2, at_ms=3_000),
     ],
     ids=["failed", "superseded"],

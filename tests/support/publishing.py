@@ -8,7 +8,7 @@ from interlock.domain.decider import Change, Decided, Decision, Intent
 from interlock.domain.definitions.document import TriggerPart
 from interlock.domain.definitions.executable import Cardinality
 from interlock.domain.definitions.providers import PROVIDERS, Descriptor, TriggerProvider
-from interlock.domain.messages import ProjectionAnswered, Publish, Reply, RoutingReached
+from interlock.domain.messages import ProjectionAnswered, Publish, Reply, RoutingReached, Unpublish
 from interlock.domain.publishing.decide import decide, due, publication_id
 from interlock.domain.publishing.publication.commands import PublicationCommand
 from interlock.domain.publishing.publication.state import Publication
@@ -57,6 +57,25 @@ def publish(
         command_id=command_id,
         shell=shell,
         document=document() if text is None else text,
+        slot=slot,
+        expect_revision=expect_revision,
+        requested_by="ada",
+        requested_at_ms=900,
+    )
+
+
+def unpublish(
+    command_id: str = "u1",
+    definition_id: str = "orders",
+    *,
+    slot: str | None = None,
+    expect_revision: int | None = None,
+) -> Unpublish:
+    """A request to empty a slot."""
+    return Unpublish(
+        command_id=command_id,
+        shell=SHELL,
+        definition_id=definition_id,
         slot=slot,
         expect_revision=expect_revision,
         requested_by="ada",

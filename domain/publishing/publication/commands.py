@@ -1,5 +1,5 @@
-"""Commands of a publication: the messages that ask for a transition of its life, in the order of that life."""
+"""Commands of publishing: the messages that ask for a transition of a publication or of its slot."""
 
-from interlock.domain.messages import ProjectionAnswered, Publish, RoutingReached
+from interlock.domain.messages import ProjectionAnswered, Publish, RoutingReached, Unpublish
 
-PublicationCommand = Publish | ProjectionAnswered | RoutingReached
+PublicationCommand = Publish | Unpublish | ProjectionAnswered | RoutingReached

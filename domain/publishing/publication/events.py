@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from interlock.domain.definitions.executable import Cardinality
-from interlock.domain.refusal import Fault, RefusalKind
+from interlock.domain.refusal import RefusalKind
 
 REASON_CHARACTERS_MAX: Final = 1_000
 """Of the sentence that says why a publication failed: history is read by people, and kept for ever."""
@@ -27,6 +27,18 @@ class Binding:
     identity: str
     cardinality: Cardinality
     claim: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentFault:
+    """One thing that is wrong with a document; as `refusal.Fault`, whose texts are bounded."""
+
+    code: str
+    """What kind of fault, in a word that never changes, such as "missing-field"."""
+    where: str
+    """Its place, such as `steps[1].wait.timeout` or a node's id; "" for the whole."""
+    expected: str
+    found: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,11 +130,14 @@ class PublicationServed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicationRetired:
-    """Another one replaced it; runs that it started go on."""
+    """Another one replaced it, or its slot was emptied; runs that it started go on."""
 
     publication_id: str
     replaced_by: str
+    """"" if its slot was emptied."""
     at_ms: int
+    unpublish_id: str = ""
+    """The unpublish that emptied its slot; "" if another one replaced it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,11 +149,11 @@ class PublicationFailed:
     """invalid, too-large: the document · conflict: somebody else has a claim · state: a projection, or the time."""
     reason: str
     """In a sentence, of at most `REASON_CHARACTERS_MAX`."""
-    at_ms: int
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[DocumentFault, ...]
     """What is wrong with the document; at most `refusal.FAULTS_MAX`."""
-    conflicts: tuple[ClaimConflict, ...] = ()
+    conflicts: tuple[ClaimConflict, ...]
     """Who has the claims that it needed; at most `CONFLICTS_MAX`."""
+    at_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

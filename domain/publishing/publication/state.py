@@ -19,7 +19,7 @@ from interlock.domain.publishing.publication.events import (
 
 Status = Literal["requested", "pending-projection", "active", "retired", "failed", "superseded"]
 """requested: policy and slot are resolved · pending-projection: views are asked to prepare · active: its slot selects
-it · retired: another one replaced it · failed, superseded: it never became the authority."""
+it · retired: another one replaced it, or its slot was emptied · failed, superseded: it never became the authority."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +51,10 @@ class Publication:
     served: bool = False
     """Whether every routing shard did, so that "active" was answered (PUB-16)."""
     replaced_by: str = ""
+    unpublish_id: str = ""
+    """The unpublish that retired it; "" if none did."""
     replaced_unserved: bool = False
-    """Whether it was replaced before every routing shard had reached it."""
+    """Whether it was retired before every routing shard had reached it."""
     failure: PublicationFailed | None = None
     """Why it failed."""
     found_revision: int = 0
@@ -102,7 +104,13 @@ def evolve(state: Publication, event: PublicationEvent) -> Publication:
             return replace(state, served=True)
         case PublicationRetired():
             unserved = not state.served
-            return replace(state, status="retired", replaced_by=event.replaced_by, replaced_unserved=unserved)
+            return replace(
+                state,
+                status="retired",
+                replaced_by=event.replaced_by,
+                unpublish_id=event.unpublish_id,
+                replaced_unserved=unserved,
+            )
         case PublicationFailed():
             return replace(state, status="failed", failure=event)
         case PublicationSuperseded():

@@ -19,4 +19,21 @@ class SlotActivated:
     at_ms: int
 
 
-SlotEvent = SlotActivated
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotEmptied:
+    """The slot selects nothing any more; its last publication starts nothing any more."""
+
+    slot_id: str
+    shell: str
+    definition_id: str
+    name: str
+    publication_id: str
+    """The one that it selected."""
+    unpublish_id: str
+    """Who asked for it is told there."""
+    revision: int
+    """The slot's revision after it (PUB-11)."""
+    at_ms: int
+
+
+SlotEvent = SlotActivated | SlotEmptied

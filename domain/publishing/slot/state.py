@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from interlock.domain.publishing.slot.events import SlotEvent
+from interlock.domain.publishing.slot.events import SlotActivated, SlotEvent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +17,7 @@ class Slot:
     publication_id: str = ""
     """The publication that it selects; "" if none."""
     revision: int = 0
-    """Raised by one with each activation (PUB-11); 0 before the first."""
+    """Raised by one with each activation and unpublish (PUB-11); 0 before the first."""
 
 
 INITIAL: Final = Slot()
@@ -30,6 +30,6 @@ def evolve(state: Slot, event: SlotEvent) -> Slot:
         shell=event.shell,
         definition_id=event.definition_id,
         name=event.name,
-        publication_id=event.publication_id,
+        publication_id=event.publication_id if isinstance(event, SlotActivated) else "",
         revision=event.revision,
     )

@@ -8,6 +8,7 @@ from interlock.projections.executions.store import ExecutionRow, StepRow
 from interlock.projections.history.query import HistoryEntry as HistoryRow
 from interlock.projections.slots.query import PublicationView
 from interlock.projections.slots.store import PublicationRow, SlotRow
+from interlock.projections.slots.unpublishes import UnpublishView
 from interlock.projections.stimuli.query import StimulusView
 from interlock.projections.stimuli.store import DeadLetterRow, StimulusRow
 from interlock.sdk.types import (
@@ -30,6 +31,7 @@ from interlock.sdk.types import (
     Step,
     Stimulus,
     StimulusDetail,
+    Unpublish,
     Unserved,
     Wait,
 )
@@ -48,6 +50,7 @@ def slot(row: SlotRow) -> Slot:
         revision=row.revision,
         publication_id=row.publication_id,
         activated_at_ms=row.activated_at_ms,
+        emptied_at_ms=row.emptied_at_ms,
     )
 
 
@@ -75,6 +78,7 @@ def publication(row: PublicationRow) -> Publication:
         served_at_ms=row.served_at_ms,
         ended_at_ms=row.ended_at_ms,
         replaced_by=row.replaced_by,
+        unpublish_id=row.unpublish_id,
         failure=row.failure,
         reason=row.reason,
         faults=_items(DocumentFault, row.faults),
@@ -93,7 +97,29 @@ def publication_detail(view: PublicationView) -> PublicationDetail:
         reached_shards=view.reached_shards,
         missing_shards=view.missing_shards,
         missing=missing(view),
+        unpublish=None if view.unpublish is None else _unpublish(view.unpublish),
     )
+
+
+def _unpublish(view: UnpublishView) -> Unpublish:
+    row = view.unpublish
+    return Unpublish(
+        unpublish_id=row.unpublish_id,
+        command_id=row.command_id,
+        requested_by=row.requested_by,
+        requested_at_ms=row.requested_at_ms,
+        policy_source=row.policy_source,
+        revision=row.revision,
+        position=row.position,
+        at_ms=row.at_ms,
+        served_at_ms=row.served_at_ms,
+        missing_shards=view.missing_shards,
+    )
+
+
+def missing_of_unpublish(view: UnpublishView) -> tuple[str, ...]:
+    """What an unpublish waits for, in words."""
+    return tuple(f"routing shard {shard} has to decide by it" for shard in view.missing_shards)
 
 
 def missing(view: PublicationView) -> tuple[str, ...]:
@@ -102,7 +128,8 @@ def missing(view: PublicationView) -> tuple[str, ...]:
         return ("it has to be staged",)
     views = [f"view {kind} has to prepare its rows" for kind in view.missing_projections]
     shards = [f"routing shard {shard} has to decide by it" for shard in view.missing_shards]
-    return (*views, *shards)
+    unpublish = () if view.unpublish is None else missing_of_unpublish(view.unpublish)
+    return (*views, *shards, *unpublish)
 
 
 def stimulus(row: StimulusRow) -> Stimulus:

@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from interlock.api import health, history, projections, publishing, runs, stimuli
-from interlock.api.bodies import CancelBody, PreflightBody, PublishBody, RebuildBody
+from interlock.api import health, history, projections, publishing, runs, stimuli, transitions
+from interlock.api.bodies import CancelBody, PreflightBody, PublishBody, RebuildBody, UnpublishBody
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer, Endpoint, Json
 from interlock.api.failures import respond
@@ -38,6 +38,14 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
         answer=types.Published,
         statuses=(200, 202),
         body=PublishBody,
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/unpublish",
+        handler=transitions.unpublish,
+        answer=types.Unpublished,
+        statuses=(200, 202),
+        body=UnpublishBody,
     ),
     Endpoint(
         method="GET",

@@ -64,6 +64,24 @@ class PublishBody(PreflightBody):
     left out."""
 
 
+class UnpublishBody(Body):
+    """Asks that a slot selects nothing any more."""
+
+    definition: Name
+    """The definition's id."""
+    slot: str | None = None
+    """The slot's name; the default one if it is left out."""
+    expect_revision: Annotated[int, Field(ge=0, le=INTEGER_MAX)] | None = None
+    """The slot revision that was observed; the one found if it is left out."""
+    shell: Name = "default"
+    command_id: Id | None = None
+    """The caller's id of this command: sent again, it gets the same answer and does nothing twice."""
+    requested_by: Said = ""
+    wait: Seconds | None = None
+    """How long to wait until every routing shard decides by it, in seconds; the setting `publish_wait_s` if it is
+    left out."""
+
+
 class CancelBody(Body):
     """Asks a run to end."""
 

@@ -100,7 +100,7 @@ async def slots(context: Context, request: Request) -> Answer[Page[Slot]]:
 
 
 async def slot(context: Context, request: Request) -> Answer[SlotDetail]:
-    """A slot with its authority."""
+    """A slot with its authority; null where it was emptied."""
     parts = path_parts(request, "/v1/slots/")
     if len(parts) != 2:
         raise not_found("Expected the path of a slot as /v1/slots/<definition>/<name>, found another.")
@@ -114,7 +114,8 @@ async def slot(context: Context, request: Request) -> Answer[SlotDetail]:
                 f"Expected a slot {name!r} of definition {definition!r}, found none; "
                 "`interlock slots list` shows those that there are."
             )
-        return SlotDetail(slot=answers.slot(found.slot), authority=answers.publication_detail(found.authority))
+        authority = None if found.authority is None else answers.publication_detail(found.authority)
+        return SlotDetail(slot=answers.slot(found.slot), authority=authority)
 
     return Answer(200, await context.until((VIEW,), None, look, lambda _: True))
 

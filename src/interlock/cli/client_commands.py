@@ -2,32 +2,29 @@
 
 import json
 import sys
-import uuid
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from interlock.cli.address import find_api
-from interlock.cli.codes import Code, CommandError, usage
+from interlock.cli import publishing_commands
+from interlock.cli.asking import asking, user
+from interlock.cli.codes import Code, usage
 from interlock.cli.lazily import lazily
-from interlock.cli.options import After, Api, AsJson, Limit, Revision, Shell, Slot, Target, WaitS
+from interlock.cli.options import After, Api, AsJson, Limit, Shell, WaitS
 from interlock.cli.output import print_json
 
 if TYPE_CHECKING:
     from interlock.cli import show
-    from interlock.sdk import Client
 else:
     show = lazily("interlock.cli.show")
 
 
 def add_to(app: typer.Typer) -> None:
     """Adds the verbs."""
-    app.command("preflight")(preflight)
-    app.command("publish")(publish)
+    publishing_commands.add_to(app)
     app.command("emit")(emit)
     app.command("history")(history)
     for name, (help_, commands) in GROUPS.items():
@@ -35,131 +32,6 @@ def add_to(app: typer.Typer) -> None:
         for command, function in commands.items():
             group.command(command)(function)
         app.add_typer(group, name=name)
-
-
-@contextmanager
-def asking(api: str, shell: str) -> "Generator[Client, None, None]":
-    """A client; what it raises becomes the end of the command."""
-    from interlock.sdk import ApiError, BadArgument, Client, Unreachable, WireError
-    from interlock.sdk.wire import to_wire
-
-    try:
-        with Client(find_api(api), shell=shell) as client:
-            yield client
-    except BadArgument as error:
-        raise usage(str(error)) from error
-    except ApiError as error:
-        code = Code.UNREACHABLE if error.status == 503 else Code.FAILED
-        more: dict[str, object] = {
-            name: to_wire(items) for name, items in (("faults", error.faults), ("conflicts", error.conflicts)) if items
-        }
-        raise CommandError(code, error.message, kind=error.kind, details=error.details, more=more) from error
-    except Unreachable as error:
-        raise CommandError(Code.UNREACHABLE, str(error), kind="unreachable") from error
-    except WireError as error:
-        raise CommandError(Code.UNREACHABLE, str(error), kind="unreachable") from error
-
-
-# ---- publishing -----------------------------------------------------------------------------------------------------
-
-
-def preflight(
-    target: Target,
-    slot: Slot = None,
-    expect_revision: Revision = None,
-    api: Api = "",
-    shell: Shell = "default",
-    as_json: AsJson = False,
-) -> None:
-    """Say what a publish would do now; it changes nothing."""
-    document = _load(target)
-    with asking(api, shell) as client:
-        outcome = client.preflight(document, slot=slot, expect_revision=expect_revision)
-    print_json(outcome) if as_json else show.preflight(outcome)
-    if outcome.action in ("lose", "conflict"):
-        raise typer.Exit(Code.FAILED)
-
-
-def publish(
-    target: Target,
-    slot: Slot = None,
-    expect_revision: Revision = None,
-    no_wait: Annotated[bool, typer.Option("--no-wait", help="Don't wait until it is active.")] = False,
-    command_id: Annotated[str, typer.Option(help="Repeat an earlier command, and get its answer.")] = "",
-    api: Api = "",
-    shell: Shell = "default",
-    as_json: AsJson = False,
-) -> None:
-    """Let a definition take authority in a slot."""
-    document, identity = _load(target), command_id or uuid.uuid4().hex
-    try:
-        with asking(api, shell) as client:
-            published = client.publish(
-                document,
-                slot=slot,
-                expect_revision=expect_revision,
-                command_id=identity,
-                requested_by=_user(),
-                wait_s=0 if no_wait else 30.0,
-            )
-    except CommandError as error:
-        if error.code is not Code.UNREACHABLE:
-            raise
-        # It may have been taken before the answer got lost.
-        message = f"{error.message}; repeat it with --command-id {identity}, which does nothing twice"
-        details = {**error.details, "commandId": identity}
-        raise CommandError(error.code, message, kind=error.kind, details=details) from error
-    print_json(published) if as_json else show.published(published)
-    if published.status == "pending":
-        raise typer.Exit(Code.PENDING)
-
-
-def slots_list(api: Api = "", shell: Shell = "default", as_json: AsJson = False) -> None:
-    """List the slots."""
-    with asking(api, shell) as client:
-        slots = client.slots()
-    print_json(slots) if as_json else show.slots(slots)
-
-
-def slots_show(
-    definition: Annotated[str, typer.Argument(help="A definition, or definition/slot.")],
-    name: Annotated[str, typer.Argument(help="The slot's name.")] = "",
-    api: Api = "",
-    shell: Shell = "default",
-    as_json: AsJson = False,
-) -> None:
-    """Show a slot and its authority."""
-    if not name:
-        definition, _, name = definition.partition("/")
-    with asking(api, shell) as client:
-        slot = client.slot(definition, name or "default")
-    print_json(slot) if as_json else show.slot(slot)
-
-
-def publications_list(
-    definition: Annotated[str | None, typer.Option(help="Only those of this definition.")] = None,
-    status: Annotated[
-        str | None, typer.Option(help="requested, pending-projection, active, retired, failed, superseded.")
-    ] = None,
-    limit: Limit = None,
-    after: After = "",
-    api: Api = "",
-    shell: Shell = "default",
-    as_json: AsJson = False,
-) -> None:
-    """List publications, the newest first."""
-    with asking(api, shell) as client:
-        page = client.publications(definition=definition, status=status, limit=limit, after=after or None)
-    print_json(page) if as_json else show.publications(page)
-
-
-def publications_show(
-    publication_id: str, wait: WaitS = None, api: Api = "", shell: Shell = "default", as_json: AsJson = False
-) -> None:
-    """Show a publication, and what it still waits for."""
-    with asking(api, shell) as client:
-        found = client.publication(publication_id, wait_s=wait)
-    print_json(found) if as_json else show.publication(found)
 
 
 # ---- stimuli --------------------------------------------------------------------------------------------------------
@@ -304,7 +176,7 @@ def runs_cancel(
 ) -> None:
     """Ask a run to end."""
     with asking(api, shell) as client:
-        cancelled = client.cancel(execution_id, reason=reason, requested_by=_user())
+        cancelled = client.cancel(execution_id, reason=reason, requested_by=user())
     print_json(cancelled) if as_json else print(f"run {cancelled.execution_id} {cancelled.status}")
     if cancelled.status == "pending":
         raise typer.Exit(Code.PENDING)
@@ -361,8 +233,11 @@ def projections_rebuild(
 
 GROUPS: Final[Mapping[str, tuple[str, Mapping[str, Callable[..., None]]]]] = {
     "runs": ("What runs do.", {"list": runs_list, "show": runs_show, "watch": runs_watch, "cancel": runs_cancel}),
-    "slots": ("Who has authority.", {"list": slots_list, "show": slots_show}),
-    "publications": ("Decisions on who may start work.", {"list": publications_list, "show": publications_show}),
+    "slots": ("Who has authority.", {"list": publishing_commands.slots_list, "show": publishing_commands.slots_show}),
+    "publications": (
+        "Decisions on who may start work.",
+        {"list": publishing_commands.publications_list, "show": publishing_commands.publications_show},
+    ),
     "stimuli": ("What came in, and what it did.", {"list": stimuli_list, "show": stimuli_show}),
     "dead-letters": ("What could not be routed.", {"list": dead_letters_list, "show": dead_letters_show}),
     "projections": ("How the views are.", {"list": projections_list, "rebuild": projections_rebuild}),
@@ -371,16 +246,6 @@ GROUPS: Final[Mapping[str, tuple[str, Mapping[str, Callable[..., None]]]]] = {
 
 
 # ---- within ---------------------------------------------------------------------------------------------------------
-
-
-def _load(target: str) -> str:
-    """The document of a target, as JSON text."""
-    from interlock.targets import TargetError, load_target
-
-    try:
-        return load_target(target)
-    except TargetError as error:
-        raise usage(str(error)) from error
 
 
 def _payload(data: str) -> str:
@@ -398,13 +263,3 @@ def _payload(data: str) -> str:
     except (ValueError, RecursionError) as error:
         raise usage(f"expected JSON in UTF-8 for --data, found: {error}") from error
     return text
-
-
-def _user() -> str:
-    """Who gives a command, as the system knows them; "" where it doesn't."""
-    import getpass
-
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return ""

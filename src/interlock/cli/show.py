@@ -20,6 +20,8 @@ from interlock.sdk.types import (
     SlotDetail,
     Stimulus,
     StimulusDetail,
+    Unpublish,
+    Unpublished,
     ViewStatus,
 )
 
@@ -64,19 +66,42 @@ def published(found: Published) -> None:
         print(f"Give the same command with --command-id {found.command_id} to hear its answer.")
 
 
+def unpublished(found: Unpublished) -> None:
+    """How an unpublish stands."""
+    where = f"{found.definition_id}/{found.slot}" if found.slot else f"a slot of {found.definition_id}"
+    if found.status == "unpublished":
+        print(f"{where} is empty at revision {found.revision}")
+    elif found.status == "nothing":
+        print(found.message)
+    else:
+        print(f"{where} is pending: {'; '.join(found.missing)}")
+    print_fields([("retired", found.publication_id), ("command", found.command_id)])
+    if found.status == "pending":
+        print(f"Give the same command with --command-id {found.command_id} to hear its answer.")
+
+
 def slots(found: Sequence[Slot]) -> None:
     """Slots as a table."""
     rows = [
-        (each.definition_id, each.name, each.revision, each.publication_id, instant(each.activated_at_ms))
+        (
+            each.definition_id,
+            each.name,
+            each.revision,
+            each.publication_id or "(empty)",
+            instant(each.activated_at_ms if each.emptied_at_ms is None else each.emptied_at_ms),
+        )
         for each in found
     ]
-    print_table(("DEFINITION", "SLOT", "REVISION", "PUBLICATION", "ACTIVE SINCE"), rows, "No slots: publish something.")
+    print_table(("DEFINITION", "SLOT", "REVISION", "PUBLICATION", "SINCE"), rows, "No slots: publish something.")
 
 
 def slot(found: SlotDetail) -> None:
     """A slot and its authority."""
     print_fields([("slot", f"{found.slot.definition_id}/{found.slot.name}"), ("slot id", found.slot.slot_id)])
-    publication(found.authority)
+    if found.authority is None:
+        print_fields([("revision", found.slot.revision), ("empty since", instant(found.slot.emptied_at_ms))])
+    else:
+        publication(found.authority)
 
 
 def publications(page: Page[Publication]) -> None:
@@ -113,6 +138,7 @@ def publication(found: PublicationDetail) -> None:
             ("served", instant(row.served_at_ms)),
             ("ended", instant(row.ended_at_ms)),
             ("replaced by", row.replaced_by),
+            ("unpublished", "" if found.unpublish is None else _by(found.unpublish)),
             ("reason", row.reason),
             *((f"fault {each.code}", f"{each.where}: {_expected(each)}") for each in row.faults),
             *map(_conflict, row.conflicts),
@@ -281,6 +307,10 @@ def _origin(letter: DeadLetter) -> str:
     if origin.channel != "kafka" or not origin.topic:
         return origin.channel
     return f"{origin.topic.partition('@')[0]}/{origin.partition} at {origin.offset}"
+
+
+def _by(unpublish: Unpublish) -> str:
+    return f"{instant(unpublish.requested_at_ms)} by {unpublish.requested_by or 'nobody named'}"
 
 
 def _expected(fault: DocumentFault) -> str:

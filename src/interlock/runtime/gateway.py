@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-from interlock.domain.messages import CancelExecution, Publish, RouteStimulus
+from interlock.domain.messages import CancelExecution, Publish, RepairProjection, RouteStimulus, Unpublish
 from interlock.domain.sharding import routing_key
 from interlock.log.port import Doubt, Log, LogError, OffsetGone, Record, Unavailable
 from interlock.processors.mail import Cause, client_record
@@ -78,8 +78,8 @@ class Gateway:
                 self._listening.clear()
                 await reader.close()
 
-    async def publish(self, message: Publish, wait_s: float) -> Answer:
-        """Asks for a publication; waits for the answer that long."""
+    async def publish(self, message: Publish | Unpublish, wait_s: float) -> Answer:
+        """Asks for a change of authority; waits for the answer that long."""
         return await self._command(
             "publishing", message.shell, message.command_id, message, message.requested_by, wait_s
         )
@@ -88,6 +88,12 @@ class Gateway:
         """Asks a run to end."""
         return await self._command(
             "executions", message.execution_id, message.command_id, message, message.requested_by, wait_s
+        )
+
+    async def repair(self, message: RepairProjection, wait_s: float) -> Answer:
+        """Asks that the rows of a publication are restated."""
+        return await self._command(
+            "publishing", message.shell, message.command_id, message, message.requested_by, wait_s
         )
 
     async def emit(self, message: RouteStimulus) -> None:

@@ -448,7 +448,7 @@ def test_a_shard_stops_at_an_event_that_it_can_not_fold() -> None:
     shard = Desk().shard
     with pytest.raises(TypeError, match="expected an event of publishing in x, found str"):
         shard.apply("x", "no event")
-    failed = PublicationFailed(publication_id="p", kind="state", reason="", at_ms=1)
+    failed = PublicationFailed(publication_id="p", kind="state", reason="", faults=(), conflicts=(), at_ms=1)
     with pytest.raises(ValueError, match="expected the request of p"):
         shard.apply("publication:p", failed)
 

@@ -11,9 +11,10 @@ from interlock.domain.publishing.authority import Authority
 from interlock.domain.publishing.publication.commands import PublicationCommand
 from interlock.domain.publishing.publication.events import PublicationSuperseded
 from interlock.domain.publishing.shard import PublishingShard
-from interlock.domain.publishing.slot.events import SlotActivated
+from interlock.domain.publishing.slot.events import SlotActivated, SlotEmptied
+from interlock.domain.publishing.unpublish.events import UnpublishSuperseded
 from interlock.domain.sharding import stimulus_identity
-from tests.support.publishing import PREPARE_MS, SHELL, Desk, answered, document, publish, reached
+from tests.support.publishing import PREPARE_MS, SHELL, Desk, answered, document, publish, reached, unpublish
 
 KINDS = ("trigger-index", "routes")
 COMMANDS = st.sampled_from([f"c{number}" for number in range(10)])
@@ -25,6 +26,10 @@ Messages = tuple[PublicationCommand, ...]
 def published(command_id: str, name: str, on: frozenset[str], slot: str | None, revision: int | None) -> Messages:
     text = document(name, on=tuple(sorted(on)))
     return (publish(command_id, text, slot=slot, expect_revision=revision),)
+
+
+def emptied(command_id: str, name: str, slot: str | None, revision: int | None) -> Messages:
+    return (unpublish(command_id, name, slot=slot, expect_revision=revision),)
 
 
 def prepared(messages: Messages) -> Messages:
@@ -51,6 +56,13 @@ PUBLISHES = st.builds(
 )
 MESSAGES = st.one_of(
     PUBLISHES,
+    st.builds(
+        emptied,
+        st.sampled_from([f"u{number}" for number in range(6)]),
+        st.sampled_from(["orders", "audit"]),
+        st.sampled_from([None, None, "canary"]),
+        st.sampled_from([None, None, 0, 1, 2]),
+    ),
     # Most candidates have to get through, or nothing would ever be replaced.
     st.builds(prepared, PUBLISHES),
     st.builds(voted, COMMANDS, st.sampled_from([KINDS, KINDS[:1], KINDS[1:]]), st.sampled_from([True, True, False])),
@@ -70,18 +82,28 @@ def walk(steps: list[Messages | int]) -> Desk:
         else:
             for message in step:
                 desk.ask(message)
-                # What was decided is done; only a refusal is said again.
-                assert not isinstance(desk.decide(desk.shard, message), Decision)
+                # What was decided is done; only a refusal, and that nothing is to be done, is said again.
+                again = desk.decide(desk.shard, message)
+                assert not isinstance(again, Decision) or not again.changes
         at_most_one_authority(desk.shard)
         one_keeper_for_each_gate(desk.shard)
+        claims_are_those_of_the_authorities(desk.shard)
     return desk
 
 
 def at_most_one_authority(shard: PublishingShard) -> None:
     active = {key for key, publication in shard.publications.items() if publication.status == "active"}
-    selected = [slot.publication_id for slot in shard.slots.values()]
+    selected = [slot.publication_id for slot in shard.slots.values() if slot.publication_id]
     assert active == set(selected)
     assert len(selected) == len(set(selected))
+
+
+def claims_are_those_of_the_authorities(shard: PublishingShard) -> None:
+    held = {slot_id: claims for ledger in shard.ledgers.values() for slot_id, claims in ledger.by_slot.items()}
+    for slot in shard.slots.values():
+        wanted = shard.publications[slot.publication_id].bindings if slot.publication_id else ()
+        assert [claim.claim for claim in held.pop(slot.slot_id, ())] == [binding.claim for binding in wanted]
+    assert held == {}
 
 
 def one_keeper_for_each_gate(shard: PublishingShard) -> None:
@@ -104,7 +126,7 @@ def test_a_slot_has_one_authority_and_a_gate_one_keeper_whatever_comes(steps: li
 
 @settings(max_examples=75, deadline=None)
 @given(STEPS)
-def test_each_activation_raises_its_slot_by_one_from_what_the_candidate_observed(
+def test_each_activation_and_each_unpublish_raises_its_slot_by_one_from_what_the_candidate_observed(
     steps: list[Messages | int],
 ) -> None:
     """Proves: PUB-11"""
@@ -115,6 +137,10 @@ def test_each_activation_raises_its_slot_by_one_from_what_the_candidate_observed
             revisions[event.slot_id] = revisions.get(event.slot_id, 0) + 1
             assert event.revision == revisions[event.slot_id]
             assert desk.shard.publications[event.publication_id].expected_revision == event.revision - 1
+        elif isinstance(event, SlotEmptied):
+            revisions[event.slot_id] += 1
+            assert event.revision == revisions[event.slot_id]
+            assert desk.shard.publications[event.publication_id].unpublish_id == event.unpublish_id
         elif isinstance(event, PublicationSuperseded):
             assert event.expected_revision < event.found_revision
 
@@ -144,6 +170,7 @@ def test_what_others_see_as_bindings_is_what_the_slots_select(steps: list[Messag
         expected = {
             binding.binding_id
             for slot in desk.shard.slots.values()
+            if slot.publication_id
             for binding in desk.shard.publications[slot.publication_id].bindings
             if binding.identity == identity
         }
@@ -158,4 +185,9 @@ def test_each_command_is_answered_once_and_only_at_its_end(steps: list[Messages 
     for publication in desk.shard.publications.values():
         ended = publication.served or publication.status in ("failed", "superseded")
         assert len(desk.replies(publication.command_id)) == (1 if ended else 0)
+    for asked in desk.shard.unpublishes.values():
+        assert asked.outcome is not None
+        ended = asked.served or isinstance(asked.outcome, UnpublishSuperseded)
+        replies = [body for _, body in desk.replies(asked.outcome.command_id) if body.get("status") != "nothing"]
+        assert len(replies) == (1 if ended else 0)
     assert desk.due() is NOTHING

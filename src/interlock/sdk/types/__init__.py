@@ -15,6 +15,8 @@ from interlock.sdk.types.publishing import (
     Published,
     Slot,
     SlotDetail,
+    Unpublish,
+    Unpublished,
 )
 from interlock.sdk.types.runs import (
     ENDED,
@@ -66,6 +68,8 @@ __all__ = [
     "Step",
     "Stimulus",
     "StimulusDetail",
+    "Unpublish",
+    "Unpublished",
     "Unserved",
     "ViewStatus",
     "Wait",

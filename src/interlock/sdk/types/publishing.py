@@ -65,6 +65,50 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unpublished:
+    """How an unpublish stands."""
+
+    status: Literal["unpublished", "nothing", "pending"]
+    """unpublished: every routing shard decides by it · nothing: the slot was empty · pending: it is still to come."""
+    command_id: str
+    """The same again asks for the same unpublish, and gets the same answer."""
+    definition_id: str
+    unpublish_id: str = ""
+    """Its aggregate, for the history; "" where there was nothing to do, or it is not taken up yet."""
+    slot_id: str = ""
+    slot: str = ""
+    publication_id: str = ""
+    """The one that was retired."""
+    revision: int = 0
+    """The slot's revision after it."""
+    position: int = 0
+    """The append of the publishing journal that carries it, for `position`; 0 while pending."""
+    message: str = ""
+    """Why there was nothing to do."""
+    missing: tuple[str, ...] = ()
+    """What it still waits for, in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unpublish:
+    """What emptied the slot of a publication."""
+
+    unpublish_id: str
+    command_id: str
+    requested_by: str
+    requested_at_ms: int
+    policy_source: str
+    revision: int
+    """The slot's revision after it."""
+    position: int
+    """The append of the publishing journal that carries it."""
+    at_ms: int
+    served_at_ms: int | None
+    """When every routing shard had reached it."""
+    missing_shards: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
     """Where one publication of a definition has authority."""
 
@@ -73,10 +117,13 @@ class Slot:
     definition_id: str
     name: str
     revision: int
-    """One more with each activation, from 1."""
+    """One more with each activation and each unpublish, from 1."""
     publication_id: str
-    """The publication that has authority."""
+    """The publication that has authority; "" if none has."""
     activated_at_ms: int
+    """When its last authority was activated."""
+    emptied_at_ms: int | None = None
+    """When it was emptied; None while a publication has authority."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +155,9 @@ class Publication:
     """When "active" was answered."""
     ended_at_ms: int | None
     replaced_by: str
+    """The publication that took its place; "" if its slot was emptied."""
+    unpublish_id: str
+    """The unpublish that emptied its slot; "" if none did."""
     failure: str
     """The kind of its failure, such as "invalid" or "conflict"; "" unless it failed."""
     reason: str
@@ -141,6 +191,8 @@ class PublicationDetail:
     missing_shards: tuple[int, ...]
     missing: tuple[str, ...]
     """The same in words."""
+    unpublish: Unpublish | None = None
+    """What emptied its slot, if something did."""
     mark: str = ""
     """Given as `seen` with `wait`, the next answer comes once something is different."""
 
@@ -150,4 +202,5 @@ class SlotDetail:
     """A slot with its authority."""
 
     slot: Slot
-    authority: PublicationDetail
+    authority: PublicationDetail | None
+    """None if it is empty."""

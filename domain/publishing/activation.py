@@ -1,0 +1,114 @@
+"""How authority changes hands: everything that changes with it, in one commit.
+
+Always so: the compare-and-swap looks at the slot's revision and at the ledger's claims as they are in the commit
+itself, not as they were when the candidate was staged (PUB-11, PUB-12); until then the old authority is untouched
+(PUB-13). Every change asks all routing shards to decide at it, for it is answered only when they do (PUB-16).
+"""
+
+from interlock.domain.decider import Intent
+from interlock.domain.messages import DecideAt
+from interlock.domain.publishing.claims.events import Claim, ClaimsChanged
+from interlock.domain.publishing.claims.state import conflicts
+from interlock.domain.publishing.here import Here
+from interlock.domain.publishing.publication.events import PublicationActivated, PublicationRetired
+from interlock.domain.publishing.publication.state import Publication
+from interlock.domain.publishing.slot.events import SlotActivated, SlotEmptied
+from interlock.domain.publishing.slot.state import Slot
+from interlock.domain.publishing.story import Story
+
+
+def select(here: Here, candidate: Publication, story: Story) -> None:
+    """The compare-and-swap: the slot selects the candidate, if slot and claims are still as it needs them."""
+    slot = here.shard.slot(candidate.slot_id)
+    if slot.revision != candidate.expected_revision:
+        story.lose(candidate, slot.revision)
+        return
+    claims = _claims(candidate)
+    if found := conflicts(here.shard.ledger(candidate.shell), candidate.slot_id, claims):
+        story.clash(candidate, found)
+        return
+    _activate(here, candidate, slot.publication_id, claims, story)
+
+
+def empty(here: Here, slot: Slot, unpublish_id: str, story: Story) -> int:
+    """The slot selects nothing any more; gives its revision after that."""
+    emptied = SlotEmptied(
+        slot_id=slot.slot_id,
+        shell=slot.shell,
+        definition_id=slot.definition_id,
+        name=slot.name,
+        publication_id=slot.publication_id,
+        unpublish_id=unpublish_id,
+        revision=slot.revision + 1,
+        at_ms=here.now_ms,
+    )
+    story.change(f"slot:{slot.slot_id}", emptied)
+    _retire(here, slot.publication_id, story, unpublish_id=unpublish_id)
+    given_up = ClaimsChanged(
+        shell=slot.shell,
+        slot_id=slot.slot_id,
+        definition_id=slot.definition_id,
+        slot_name=slot.name,
+        publication_id="",
+        claims=(),
+    )
+    story.change(f"claims:{slot.shell}", given_up)
+    _ask_routing(here, slot.shell, slot.publication_id, story)
+    return emptied.revision
+
+
+def _activate(here: Here, candidate: Publication, replaced: str, claims: tuple[Claim, ...], story: Story) -> None:
+    selected = SlotActivated(
+        slot_id=candidate.slot_id,
+        shell=candidate.shell,
+        definition_id=candidate.definition_id,
+        name=candidate.slot_name,
+        publication_id=candidate.publication_id,
+        replaced_publication_id=replaced,
+        revision=candidate.expected_revision + 1,
+        at_ms=here.now_ms,
+    )
+    story.change(f"slot:{candidate.slot_id}", selected)
+    activated = PublicationActivated(
+        publication_id=candidate.publication_id,
+        slot_id=candidate.slot_id,
+        revision=selected.revision,
+        position=here.position,
+        routing_shards=here.routing_shards,
+        at_ms=here.now_ms,
+    )
+    story.about(candidate, activated)
+    if replaced:
+        _retire(here, replaced, story, replaced_by=candidate.publication_id)
+    changed = ClaimsChanged(
+        shell=candidate.shell,
+        slot_id=candidate.slot_id,
+        definition_id=candidate.definition_id,
+        slot_name=candidate.slot_name,
+        publication_id=candidate.publication_id,
+        claims=claims,
+    )
+    story.change(f"claims:{candidate.shell}", changed)
+    _ask_routing(here, candidate.shell, candidate.publication_id, story)
+
+
+def _retire(here: Here, publication_id: str, story: Story, *, replaced_by: str = "", unpublish_id: str = "") -> None:
+    retired = PublicationRetired(
+        publication_id=publication_id, replaced_by=replaced_by, at_ms=here.now_ms, unpublish_id=unpublish_id
+    )
+    story.about(here.shard.publications[publication_id], retired)
+
+
+def _ask_routing(here: Here, shell: str, publication_id: str, story: Story) -> None:
+    """Every routing shard shall decide at this commit, and say so for this publication."""
+    decide_at = DecideAt(shell=shell, publication_id=publication_id, position=here.position)
+    for partition in range(here.routing_shards):
+        story.intend(Intent("routing", "", decide_at, partition=partition))
+
+
+def _claims(publication: Publication) -> tuple[Claim, ...]:
+    """What the bindings of a publication claim."""
+    return tuple(
+        Claim(claim=binding.claim, cardinality=binding.cardinality, node_id=binding.node_id)
+        for binding in publication.bindings
+    )

@@ -1,0 +1,24 @@
+"""The circumstances of a decision about authority: everything that is neither the message nor the shard's own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from interlock.domain.definitions.providers import TriggerProvider
+from interlock.domain.publishing.shard import PublishingShard
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Here:
+    """Where and when a decision is made."""
+
+    shard: PublishingShard
+    now_ms: int
+    position: int
+    """The number of the publishing append that will carry the decision."""
+    routing_shards: int
+    """How many have to say that they decide at a change of authority; at least 1."""
+    projection_kinds: tuple[str, ...]
+    """The views that have to prepare a candidate."""
+    prepare_ms: int
+    """How long they may take."""
+    providers: Sequence[TriggerProvider]

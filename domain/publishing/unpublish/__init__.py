@@ -1,0 +1,1 @@
+"""Unpublish: one request to empty a slot, and what became of it."""

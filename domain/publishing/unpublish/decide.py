@@ -1,0 +1,124 @@
+"""What a request to unpublish makes: the slot is emptied by the same compare-and-swap that fills it (PUB-14)."""
+
+from interlock.domain.decider import NOTHING, Decided, Decision, Intent
+from interlock.domain.messages import Reply
+from interlock.domain.messages import Unpublish as UnpublishCommand
+from interlock.domain.publishing.activation import empty
+from interlock.domain.publishing.candidate import Target, aim
+from interlock.domain.publishing.here import Here
+from interlock.domain.publishing.story import Story
+from interlock.domain.publishing.unpublish.events import (
+    Unpublished,
+    UnpublishEvent,
+    UnpublishServed,
+    UnpublishShardReached,
+    UnpublishSuperseded,
+)
+from interlock.domain.publishing.unpublish.state import INITIAL, Unpublish, answer, evolve
+from interlock.domain.refusal import Refusal
+from interlock.domain.reply import body
+from interlock.domain.sharding import digest
+
+
+def unpublish_id(shell: str, command_id: str) -> str:
+    """The unpublish that a command makes; the same again, however often it is sent."""
+    return digest("unpublish", shell, command_id)
+
+
+def unpublish(here: Here, message: UnpublishCommand) -> Decided:
+    """Empties a slot. A slot that is empty is what was asked for, whatever revision was observed."""
+    identity = unpublish_id(message.shell, message.command_id)
+    if identity in here.shard.unpublishes:
+        return NOTHING
+    target = aim(here.shard, message.shell, message.definition_id, message.slot, message.expect_revision)
+    if isinstance(target, Refusal):
+        return target
+    if not target.slot.publication_id:
+        return Decision((), (Intent("replies", message.command_id, _nothing(message, target)),))
+    story = Story(here.now_ms)
+    if target.lost:
+        superseded = _superseded(identity, message, target, here.now_ms)
+        return _answered(story, _about(story, INITIAL, superseded)).told()
+    revision = empty(here, target.slot, identity, story)
+    _about(story, INITIAL, _unpublished(here, identity, message, target, revision))
+    return story.told()
+
+
+def reached(here: Here, unpublish: Unpublish, partition: int, position: int, story: Story) -> bool:
+    """A routing shard decides at a position; with the last one the unpublish is answered. Whether that was news."""
+    done = unpublish.outcome
+    if (
+        not isinstance(done, Unpublished)
+        or unpublish.served
+        or position < done.position
+        or partition in unpublish.reached
+        or not 0 <= partition < done.routing_shards
+    ):
+        return False
+    said = UnpublishShardReached(unpublish_id=done.unpublish_id, partition=partition)
+    unpublish = _about(story, unpublish, said)
+    if len(unpublish.reached) == done.routing_shards:
+        served = UnpublishServed(unpublish_id=done.unpublish_id, at_ms=here.now_ms)
+        _answered(story, _about(story, unpublish, served))
+    return True
+
+
+def _about(story: Story, unpublish: Unpublish, event: UnpublishEvent) -> Unpublish:
+    story.change(f"unpublish:{event.unpublish_id}", event)
+    return evolve(unpublish, event)
+
+
+def _answered(story: Story, unpublish: Unpublish) -> Story:
+    if reply := answer(unpublish):
+        story.intend(Intent("replies", reply.command_id, reply))
+    return story
+
+
+def _nothing(message: UnpublishCommand, target: Target) -> Reply:
+    since = "selects no publication" if target.slot.revision else "has never selected a publication"
+    result: dict[str, object] = {
+        "status": "nothing",
+        "definitionId": target.definition_id,
+        "slotId": target.slot_id,
+        "slot": target.slot_name,
+        "revision": target.slot.revision,
+        "message": f"Slot {target.slot_name!r} of {target.definition_id!r} {since}; there is nothing to unpublish.",
+    }
+    return Reply(command_id=message.command_id, status="done", body=body(result))
+
+
+def _unpublished(here: Here, identity: str, message: UnpublishCommand, target: Target, revision: int) -> Unpublished:
+    return Unpublished(
+        unpublish_id=identity,
+        command_id=message.command_id,
+        shell=message.shell,
+        definition_id=target.definition_id,
+        slot_id=target.slot_id,
+        slot_name=target.slot_name,
+        policy_source=target.policy_source,
+        expected_revision=target.expected_revision,
+        publication_id=target.slot.publication_id,
+        revision=revision,
+        position=here.position,
+        routing_shards=here.routing_shards,
+        requested_by=message.requested_by,
+        requested_at_ms=message.requested_at_ms,
+        at_ms=here.now_ms,
+    )
+
+
+def _superseded(identity: str, message: UnpublishCommand, target: Target, now_ms: int) -> UnpublishSuperseded:
+    return UnpublishSuperseded(
+        unpublish_id=identity,
+        command_id=message.command_id,
+        shell=message.shell,
+        definition_id=target.definition_id,
+        slot_id=target.slot_id,
+        slot_name=target.slot_name,
+        policy_source=target.policy_source,
+        expected_revision=target.expected_revision,
+        found_revision=target.slot.revision,
+        requested_by=message.requested_by,
+        requested_at_ms=message.requested_at_ms,
+        at_ms=now_ms,
+    )

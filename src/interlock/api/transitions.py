@@ -1,0 +1,66 @@
+"""Changes of a slot's authority that need no document: unpublish."""
+
+from starlette.requests import Request
+
+from interlock.api.answers import missing_of_unpublish
+from interlock.api.bodies import UnpublishBody, read_object
+from interlock.api.context import Context
+from interlock.api.endpoint import Answer
+from interlock.api.failures import refused
+from interlock.domain.messages import Unpublish
+from interlock.domain.publishing.unpublish.decide import unpublish_id
+from interlock.projections.reader import WarmingUp
+from interlock.sdk.types import Unpublished
+from interlock.sdk.wire import from_wire
+
+
+async def unpublish(context: Context, request: Request) -> Answer[Unpublished]:
+    """Empties a slot, so that it starts nothing any more; 202 while that, or its answer, is still to come.
+
+    Of a slot that is empty the answer is "nothing": there was nothing to do.
+    """
+    body = UnpublishBody.model_validate(await read_object(request))
+    engine = context.engine
+    command_id = body.command_id or engine.parts.ids()
+    message = Unpublish(
+        command_id=command_id,
+        shell=body.shell,
+        definition_id=body.definition,
+        slot=body.slot,
+        expect_revision=body.expect_revision,
+        requested_by=body.requested_by,
+        requested_at_ms=context.now_ms(),
+    )
+    wait_s = engine.settings.publish_wait_s if body.wait is None else body.wait
+    answer = await engine.gateway.publish(message, wait_s)
+    if answer.status == "pending":
+        return Answer(202, await _pending(context, message))
+    if answer.status == "done":
+        return Answer(200, from_wire(Unpublished, {**answer.body, "commandId": command_id}))
+    raise refused(answer.body, commandId=command_id)
+
+
+async def _pending(context: Context, message: Unpublish) -> Unpublished:
+    """What an unpublish waits for, as far as the view knows."""
+    identity = unpublish_id(message.shell, message.command_id)
+    try:
+        found = await context.ask(lambda: context.queries.slots.unpublish(identity))
+    except WarmingUp:
+        found = None
+    if found is None:
+        missing = ("the publishing shard has to take it up",)
+        return Unpublished(
+            status="pending", command_id=message.command_id, definition_id=message.definition_id, missing=missing
+        )
+    row = found.unpublish
+    return Unpublished(
+        status="pending",
+        command_id=message.command_id,
+        definition_id=row.definition_id,
+        unpublish_id=identity,
+        slot_id=row.slot_id,
+        slot=row.slot_name,
+        publication_id=row.publication_id,
+        revision=row.revision,
+        missing=missing_of_unpublish(found) or ("its answer is on its way; send the same command again",),
+    )

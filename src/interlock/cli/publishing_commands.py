@@ -1,0 +1,174 @@
+"""The verbs of publishing: who has authority, and how it changes."""
+
+import uuid
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from interlock.cli.asking import asking, user
+from interlock.cli.codes import Code, CommandError, usage
+from interlock.cli.lazily import lazily
+from interlock.cli.options import After, Api, AsJson, Limit, Revision, Shell, Slot, Target, WaitS
+from interlock.cli.output import print_json
+
+if TYPE_CHECKING:
+    from interlock.cli import show
+else:
+    show = lazily("interlock.cli.show")
+
+
+NoWait = Annotated[bool, typer.Option("--no-wait", help="Don't wait until every routing shard decides by it.")]
+CommandId = Annotated[str, typer.Option(help="Repeat an earlier command, and get its answer.")]
+Definition = Annotated[str, typer.Argument(metavar="DEFINITION", help="The definition's name.")]
+
+WAIT_S = 30.0
+"""How long a command waits until every routing shard decides by it."""
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the verbs of one word."""
+    app.command("preflight")(preflight)
+    app.command("publish")(publish)
+    app.command("unpublish")(unpublish)
+
+
+def preflight(
+    target: Target,
+    slot: Slot = None,
+    expect_revision: Revision = None,
+    api: Api = "",
+    shell: Shell = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Say what a publish would do now; it changes nothing."""
+    document = _load(target)
+    with asking(api, shell) as client:
+        outcome = client.preflight(document, slot=slot, expect_revision=expect_revision)
+    print_json(outcome) if as_json else show.preflight(outcome)
+    if outcome.action in ("lose", "conflict"):
+        raise typer.Exit(Code.FAILED)
+
+
+def publish(
+    target: Target,
+    slot: Slot = None,
+    expect_revision: Revision = None,
+    no_wait: NoWait = False,
+    command_id: CommandId = "",
+    api: Api = "",
+    shell: Shell = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Let a definition take authority in a slot."""
+    document, identity = _load(target), command_id or uuid.uuid4().hex
+    with repeatable(identity), asking(api, shell) as client:
+        published = client.publish(
+            document,
+            slot=slot,
+            expect_revision=expect_revision,
+            command_id=identity,
+            requested_by=user(),
+            wait_s=0 if no_wait else WAIT_S,
+        )
+    print_json(published) if as_json else show.published(published)
+    if published.status == "pending":
+        raise typer.Exit(Code.PENDING)
+
+
+def unpublish(
+    definition: Definition,
+    slot: Slot = None,
+    expect_revision: Revision = None,
+    no_wait: NoWait = False,
+    command_id: CommandId = "",
+    api: Api = "",
+    shell: Shell = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Empty a slot: it starts nothing any more, and runs that it started go on."""
+    identity = command_id or uuid.uuid4().hex
+    with repeatable(identity), asking(api, shell) as client:
+        unpublished = client.unpublish(
+            definition,
+            slot=slot,
+            expect_revision=expect_revision,
+            command_id=identity,
+            requested_by=user(),
+            wait_s=0 if no_wait else WAIT_S,
+        )
+    print_json(unpublished) if as_json else show.unpublished(unpublished)
+    if unpublished.status == "pending":
+        raise typer.Exit(Code.PENDING)
+
+
+def slots_list(api: Api = "", shell: Shell = "default", as_json: AsJson = False) -> None:
+    """List the slots."""
+    with asking(api, shell) as client:
+        slots = client.slots()
+    print_json(slots) if as_json else show.slots(slots)
+
+
+def slots_show(
+    definition: Annotated[str, typer.Argument(help="A definition, or definition/slot.")],
+    name: Annotated[str, typer.Argument(help="The slot's name.")] = "",
+    api: Api = "",
+    shell: Shell = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Show a slot and its authority."""
+    if not name:
+        definition, _, name = definition.partition("/")
+    with asking(api, shell) as client:
+        slot = client.slot(definition, name or "default")
+    print_json(slot) if as_json else show.slot(slot)
+
+
+def publications_list(
+    definition: Annotated[str | None, typer.Option(help="Only those of this definition.")] = None,
+    status: Annotated[
+        str | None, typer.Option(help="requested, pending-projection, active, retired, failed, superseded.")
+    ] = None,
+    limit: Limit = None,
+    after: After = "",
+    api: Api = "",
+    shell: Shell = "default",
+    as_json: AsJson = False,
+) -> None:
+    """List publications, the newest first."""
+    with asking(api, shell) as client:
+        page = client.publications(definition=definition, status=status, limit=limit, after=after or None)
+    print_json(page) if as_json else show.publications(page)
+
+
+def publications_show(
+    publication_id: str, wait: WaitS = None, api: Api = "", shell: Shell = "default", as_json: AsJson = False
+) -> None:
+    """Show a publication, and what it still waits for."""
+    with asking(api, shell) as client:
+        found = client.publication(publication_id, wait_s=wait)
+    print_json(found) if as_json else show.publication(found)
+
+
+@contextmanager
+def repeatable(command_id: str) -> Generator[None, None, None]:
+    """Says how a command is repeated whose answer got lost: it may have been taken before."""
+    try:
+        yield
+    except CommandError as error:
+        if error.code is not Code.UNREACHABLE:
+            raise
+        message = f"{error.message}; repeat it with --command-id {command_id}, which does nothing twice"
+        details = {**error.details, "commandId": command_id}
+        raise CommandError(error.code, message, kind=error.kind, details=details) from error
+
+
+def _load(target: str) -> str:
+    """The document of a target, as JSON text."""
+    from interlock.targets import TargetError, load_target
+
+    try:
+        return load_target(target)
+    except TargetError as error:
+        raise usage(str(error)) from error

@@ -1,0 +1,96 @@
+"""The verbs of publishing: who has authority, and how it changes."""
+
+from interlock.sdk.connection import WAIT_S_MAX, Connection, part
+from interlock.sdk.types import (
+    Page,
+    Preflight,
+    Publication,
+    PublicationDetail,
+    Published,
+    Slot,
+    SlotDetail,
+    Unpublished,
+)
+from interlock.sdk.wire import from_wire
+
+
+class Publishing(Connection):
+    """What a client asks of publishing."""
+
+    def preflight(self, document: str, *, slot: str | None = None, expect_revision: int | None = None) -> Preflight:
+        """What a publish of this document (JSON text) would do now; it changes nothing."""
+        body = {"document": document, "slot": slot, "expectRevision": expect_revision, "shell": self.shell}
+        return from_wire(Preflight, self._send("POST", "/v1/preflight", body=body))
+
+    def publish(
+        self,
+        document: str,
+        *,
+        slot: str | None = None,
+        expect_revision: int | None = None,
+        command_id: str | None = None,
+        requested_by: str = "",
+        wait_s: float = WAIT_S_MAX,
+    ) -> Published:
+        """Lets a definition (JSON text) take authority in a slot; "pending" where that takes longer than `wait_s`."""
+        body = {
+            "document": document,
+            "slot": slot,
+            "expectRevision": expect_revision,
+            "commandId": command_id or self._new_id(),
+            "requestedBy": requested_by,
+            "wait": wait_s,
+            "shell": self.shell,
+        }
+        return from_wire(Published, self._send("POST", "/v1/publish", body=body, wait_s=wait_s))
+
+    def unpublish(
+        self,
+        definition: str,
+        *,
+        slot: str | None = None,
+        expect_revision: int | None = None,
+        command_id: str | None = None,
+        requested_by: str = "",
+        wait_s: float = WAIT_S_MAX,
+    ) -> Unpublished:
+        """Empties a slot; "nothing" where it is empty, "pending" where that takes longer than `wait_s`."""
+        body = {
+            "definition": definition,
+            "slot": slot,
+            "expectRevision": expect_revision,
+            "commandId": command_id or self._new_id(),
+            "requestedBy": requested_by,
+            "wait": wait_s,
+            "shell": self.shell,
+        }
+        return from_wire(Unpublished, self._send("POST", "/v1/unpublish", body=body, wait_s=wait_s))
+
+    def slots(self, *, position: int | None = None) -> tuple[Slot, ...]:
+        """All slots; `position` is that of a publish which the answer must know of."""
+        found = self._send("GET", "/v1/slots", query=self._query(position=position))
+        return from_wire(Page[Slot], found).items
+
+    def slot(self, definition: str, name: str = "default", *, position: int | None = None) -> SlotDetail:
+        """A slot with its authority."""
+        path = "/v1/slots/" + part(definition, "a definition's name") + "/" + part(name, "a slot's name")
+        return from_wire(SlotDetail, self._send("GET", path, query=self._query(position=position)))
+
+    def publications(
+        self,
+        *,
+        definition: str | None = None,
+        status: str | None = None,
+        limit: int | None = None,
+        after: str | None = None,
+    ) -> Page[Publication]:
+        """Publications, the newest first."""
+        query = self._query(definition=definition, status=status, limit=limit, after=after)
+        return from_wire(Page[Publication], self._send("GET", "/v1/publications", query=query))
+
+    def publication(
+        self, publication_id: str, *, wait_s: float | None = None, seen: str | None = None
+    ) -> PublicationDetail:
+        """A publication; with `wait_s` once it is no longer pending, or once it is not as `seen`."""
+        path = "/v1/publications/" + part(publication_id, "a publication's id")
+        return from_wire(PublicationDetail, self._get_waiting(path, wait_s, seen))
