@@ -105,7 +105,7 @@ class ShardHost:
                 processor.stop()
         if not tasks:
             return
-        _, late = await asyncio.wait(tasks, timeout=self._bounds.stop_s * 2)
-        for task in late:
+        await asyncio.wait(tasks, timeout=self._bounds.stop_s * 2)
+        for task in tasks:  # in their order: a set's is that of addresses, and a simulation must repeat itself
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -34,7 +34,7 @@ async def tell_unserved(look: Callable[[], Sequence[UnservedRun]], clock: Clock,
         by_activity: dict[str, list[UnservedRun]] = {}
         for run in look():
             by_activity.setdefault(run.activity, []).append(run)
-        for activity in told.keys() - by_activity.keys():
+        for activity in sorted(told.keys() - by_activity.keys()):
             del told[activity]
             log.info("activity %s has what it waited for: no run is unserved", activity)
         for activity, runs in by_activity.items():
