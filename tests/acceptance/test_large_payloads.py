@@ -28,6 +28,7 @@ def installation(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
         made.start(APP)
         made.publish(f"{APP}:errands")
         made.publish(f"{APP}:parcels")
+        made.publish(f"{APP}:hurries")
         yield made
     finally:
         made.close()
@@ -88,6 +89,15 @@ def test_a_large_event_resumes_a_run_that_waited_through_a_crash(installation: I
     client.emit("Event", "parcel.signed", data={"signature": signature}, idempotency_key="s-1", correlation="p-1")
     run = client.run(start.execution_id, wait_s=30).run
     assert run.output == {"signature": signature}
+
+
+def test_steps_that_are_told_by_one_event_may_each_give_a_large_output(installation: Installation) -> None:
+    """Proves: LOG-05, CHK-03. Several runs side by side, whose steps share appends."""
+    data = {f"hurry-{index}": text(size) for index, size in enumerate((10, 3 << 20, 200_000, 5 << 20, 250_000))}
+    for key, each in data.items():
+        installation.client.emit("Event", "hurry.asked", data=each, idempotency_key=key, correlation="c")
+    for key, each in data.items():
+        assert installation.ended("hurry.asked", key, "c").run.output == each
 
 
 def test_what_any_client_may_write_to_the_topic_passes_with_what_is_added_to_it(installation: Installation) -> None:

@@ -20,7 +20,8 @@ async def test_a_page_ends_where_it_is_too_much_and_the_next_goes_on(
     whole = (await service.get(path, limit=100))["items"]
     for module in (paging, reader, history):
         monkeypatch.setattr(module, "PAGE_BYTES_MAX", 900)
-    found, pages, after = [], 0, {}
+    found: list[object] = []
+    pages, after = 0, dict[str, str]()
     while True:
         page = await service.get(path, limit=100, **after)
         found += page["items"]

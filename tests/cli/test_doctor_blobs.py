@@ -20,7 +20,12 @@ async def test_a_log_that_machines_share_with_blobs_on_one_of_them_is_a_fault(tm
 
 @pytest.mark.parametrize("log", [ELSEWHERE, "kafka://127.0.0.1:9092"])
 async def test_a_directory_that_was_chosen_is_taken_with_what_it_has_to_be(tmp_path: Path, log: str) -> None:
-    found = await look_at_blobs(Settings(log=log, blobs=str(tmp_path / "mount"), data=tmp_path))
+    settings = Settings(log=log, blobs=str(tmp_path / "mount"), data=tmp_path)
+    missing = await look_at_blobs(settings)
+    assert not missing.ok
+    assert "No such file" in missing.found
+    (tmp_path / "mount").mkdir()
+    found = await look_at_blobs(settings)
     assert found.ok
     assert found.found == f"{tmp_path / 'mount'}, which every process of this installation has to see"
 

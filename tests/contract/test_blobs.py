@@ -80,6 +80,9 @@ async def test_a_directory_that_is_not_there_is_away_and_not_empty(tmp_path: Pat
     """A mount that comes late must not look like values that are lost."""
     with pytest.raises(Unavailable, match="No such file"):
         await LocalBlobs(tmp_path / "mount").get(digest(b"v"), 1)
+    with pytest.raises(Unavailable, match="No such file"):
+        await LocalBlobs(tmp_path / "mount", made=False).put(digest(b"v"), b"v")
+    assert not os.listdir(tmp_path)
 
 
 async def test_a_directory_that_can_t_be_written_is_away_and_nothing_is_left(tmp_path: Path) -> None:

@@ -142,6 +142,19 @@ def test_one_decision_of_many_values_has_an_append_to_itself() -> None:
     assert sum(asyncio.run(sent(batch_of(full)))) == 16
 
 
+def test_a_unit_that_is_full_to_the_brim_lands_with_its_frame() -> None:
+    """Proves: LOG-05. An append that was refused over and over would wedge its shard."""
+    for below in range(0, 2_000, 20):
+        full = unit()
+        try:
+            full.take(decision(*[CONTENT_BYTES_MAX // 4 - below] * 4), CAUSE)
+        except Full:
+            continue
+        asyncio.run(sent(batch_of(full)))
+        return
+    raise AssertionError("expected a decision a little smaller than the bound to be taken")
+
+
 @pytest.mark.parametrize("outputs", [[CONTENT_BYTES_MAX], [3_000] * 400])
 def test_a_decision_that_no_append_holds_says_so_and_changes_nothing(outputs: list[int]) -> None:
     """Proves: LOG-05. Too many bytes, or too many values that are too small to stand elsewhere."""

@@ -64,6 +64,13 @@ def stare(watch: Watch) -> str:
 
 
 errands = Workflow("errands").on(event("errand.asked")).then(answer)
+hurries = (
+    Workflow("hurries", checkpoints="coalesced")
+    .on(event("hurry.asked"))
+    .then(answer)
+    .then(answer, id="again", inputs={"input": "answer"})
+    .then(answer, id="once_more", inputs={"input": "again"})
+)
 parcels = (
     Workflow("parcels", input=Parcel)
     .on(event("parcel.sent"))

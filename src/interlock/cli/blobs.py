@@ -16,7 +16,7 @@ HERE: Final = ("localhost", "127.0.0.1", "::1")
 
 
 async def look_at_blobs(settings: Settings) -> Finding:
-    """Asks the store for what it can't have, so that nothing has to be written; a directory may be missing yet."""
+    """Asks the store for what it can't have, so that nothing has to be written."""
     try:
         blobs, directory = compose.open_blobs(settings), compose.blobs_directory(settings)
     except compose.UnknownLog as error:
@@ -28,7 +28,7 @@ async def look_at_blobs(settings: Settings) -> Finding:
             found=f"{directory.absolute()}, which is this machine's, while the log is shared with others",
             remedy="set INTERLOCK_BLOBS to a bucket, or to a directory that every process sees",
         )
-    if directory is None or directory.exists():
+    if directory is None or settings.blobs or directory.exists():
         try:
             await blobs.get(NOBODYS, 0)
         except Unavailable as error:

@@ -142,8 +142,10 @@ class BlobLog:
         """Which values go: those that are too large in any case, then the largest until the rest fits."""
         bytes_max = self._log.batch_bytes_max
         content = batch_bytes(batch)
-        if content > CONTENT_BYTES_MAX:
-            raise BatchTooLarge(f"expected at most {CONTENT_BYTES_MAX} bytes for {shard} at once, found {content}")
+        # Whoever fills a batch up to the bound puts a frame and its note before it.
+        content_max = CONTENT_BYTES_MAX + bytes_max
+        if content > content_max:
+            raise BatchTooLarge(f"expected at most {content_max} bytes for {shard} at once, found {content}")
         size = content
         chosen: list[int] = []
         for index in sorted(range(len(batch)), key=lambda each: -len(batch[each].value)):

@@ -19,10 +19,14 @@ _PART: Final = ".part"
 
 
 class LocalBlobs:
-    """Implements `Blobs` over a directory, which is made when the first value comes."""
+    """Implements `Blobs` over a directory."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, made: bool = True) -> None:
+        """With `made` it is made when the first value comes; without it has to be there, as where it is a mount: what
+        would be written below a mount that is missing would be lost to all others.
+        """
         self._directory = directory
+        self._made = made
 
     @property
     def place(self) -> str:
@@ -32,7 +36,7 @@ class LocalBlobs:
     async def put(self, sha256: str, value: bytes) -> None:
         """Keeps a value, as `Blobs.put` says; in a thread, since a flush takes as long as the disk likes."""
         try:
-            await asyncio.to_thread(_write, self._path(sha256), value)
+            await asyncio.to_thread(self._write, sha256, value)
         except OSError as error:
             raise Unavailable(f"expected to write a blob below {self.place}, found: {error}") from error
 
@@ -42,6 +46,11 @@ class LocalBlobs:
             return await asyncio.to_thread(self._read, sha256, bytes_max)
         except OSError as error:
             raise Unavailable(f"expected to read a blob below {self.place}, found: {error}") from error
+
+    def _write(self, sha256: str, value: bytes) -> None:
+        if not self._made:
+            self._directory.stat()
+        _write(self._path(sha256), value)
 
     def _path(self, sha256: str) -> Path:
         return self._directory / sha256[:2] / sha256

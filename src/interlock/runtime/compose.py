@@ -88,7 +88,8 @@ def open_blobs(settings: Settings) -> Blobs:
         except ValueError as error:
             raise UnknownLog(f"{error}; set INTERLOCK_BLOBS") from error
     directory = blobs_directory(settings)
-    return MemoryBlobs() if directory is None else LocalBlobs(directory)
+    # One that somebody has chosen may be a mount, which must not be made where it is missing.
+    return MemoryBlobs() if directory is None else LocalBlobs(directory, made=not given)
 
 
 def blobs_directory(settings: Settings) -> Path | None:
