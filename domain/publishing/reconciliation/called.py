@@ -20,7 +20,7 @@ class Called:
     publication_id: str
     standing: Standing = "gone"
     revision: int = 0
-    """Of its slot; 0 where the publication was never asked for."""
+    """Of its slot; 0 where it is gone, for nothing brings it back."""
     shell: str = ""
     definition_id: str = ""
     slot_id: str = ""
@@ -42,7 +42,7 @@ def called_for(shard: PublishingShard, publication_id: str) -> Called:
     return Called(
         publication_id=publication_id,
         standing=standing,
-        revision=slot.revision,
+        revision=0 if standing == "gone" else slot.revision,
         shell=publication.shell,
         definition_id=publication.definition_id,
         slot_id=publication.slot_id,

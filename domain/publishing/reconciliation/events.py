@@ -34,7 +34,7 @@ class ProjectionRepaired:
     """"" as slot, revision and artifact are empty where the publication was never asked for."""
     slot_id: str
     revision: int
-    """The slot's revision, at which it was found and at which it is repaired."""
+    """The slot's, at which it was compared and is repaired; 0 where it is gone, for nothing brings it back."""
     artifact_id: str
     bindings: tuple[Binding, ...]
     """All rows that it has from now on; none where it is gone."""

@@ -24,8 +24,10 @@ from interlock.processors.ownership import Handler, Ownership
 from interlock.processors.ports import Bounds, Clock, Codec, Ids, Topics
 from interlock.processors.publishing.handler import PublishingHandler, PublishingOptions
 from interlock.processors.publishing.preparation import Preparation
+from interlock.processors.reconciler import Reconciler
 from interlock.processors.replica import AuthorityReplica
 from interlock.processors.routing.handler import RoutingHandler
+from interlock.processors.truth import Truth
 from interlock.projections.host import ViewHost
 from interlock.projections.reader import ViewReader
 from interlock.projections.trigger_index.fold import VIEW as TRIGGER_INDEX
@@ -37,6 +39,7 @@ from interlock.runtime.backend import Backend
 from interlock.runtime.gateway import Gateway
 from interlock.runtime.host import ShardHost
 from interlock.runtime.rebuilds import RebuildDesk
+from interlock.runtime.reconciling import answered, reconciler, unanswered
 from interlock.runtime.roles import VIEWS_OF_PREPARATION, Role
 from interlock.runtime.settings import Settings
 from interlock.runtime.topics import schemas_of, topic_faults, topic_specs, topics_of
@@ -89,6 +92,8 @@ class Engine:
         self._tasks: list[asyncio.Task[None]] = []
         self._faults: list[str] = []
         self._closers: list[Callable[[], Awaitable[None]]] = []
+        self.reconciler: Reconciler | None = self._make_reconciler()
+        """Compares the rows that this process can see with the slots; None where it sees none that anybody asks for."""
 
     # ---- life -------------------------------------------------------------------------------------------------
 
@@ -112,6 +117,8 @@ class Engine:
             self._run("unserved runs", tell_unserved(self.unserved, self.parts.clock, look_s=self.parts.bounds.look_s))
         if "api" in self.roles:
             self._run("answers", self.gateway.run())
+        if self.reconciler is not None and {"routing", "reconciler"} & {*self.roles}:
+            self._run("reconciler", self.reconciler.run(self.settings.reconcile_s))
 
     async def close(self) -> None:
         """Ends in order: first what takes new work, then the shards, then the views."""
@@ -252,6 +259,22 @@ class Engine:
             for context in view.contexts
             for partition in range(self.topics.partitions[context])
         ]
+
+    def _make_reconciler(self) -> Reconciler | None:
+        if not {"routing", "reconciler", "api"} & {*self.roles}:
+            return None
+        parts, wire = self.parts, self.parts.backend.log
+        truth = Truth(wire, self.topics.journal("publishing", 0), parts.codec, wait_s=parts.bounds.read_wait_s)
+        self._closers.append(truth.close)
+        sees_view = {"reconciler", "api"} & {*self.roles}
+        return reconciler(
+            truth,
+            self.replica,
+            ViewReader(self.settings.data / "views", TRIGGER_INDEX) if sees_view else None,
+            answered(self.gateway) if "api" in self.roles else unanswered(wire, parts.codec, self.topics),
+            ids=parts.ids,
+            topics=self.topics,
+        )
 
     async def _start_shards(self, context: str, handler: Callable[[int], Handler]) -> None:
         parts = self.parts

@@ -2,7 +2,7 @@
 
 from typing import Final, Literal, get_args
 
-Role = Literal["publishing", "routing", "executions", "projector", "api"]
+Role = Literal["publishing", "routing", "executions", "projector", "reconciler", "api"]
 
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 """Everything that `up` does in one process."""

@@ -64,6 +64,9 @@ class Settings(BaseSettings):
     """How long stimuli and their ids are remembered, in seconds; each takes memory in the process that routes it."""
     session_timeout_ms: int = Field(default=6_000, ge=500)
     """After how long without a sign of life a process's shards go to others."""
+    reconcile_s: float = Field(default=60.0, gt=0)
+    """How often the rows of the trigger index are compared with what the slots call for, in seconds: the view by the
+    role `reconciler`, and what routing decides by in each process that routes."""
     publish_wait_s: float = Field(default=30.0, gt=0)
     """How long `publish` waits for "active" before it reports pending."""
     kafka_security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"

@@ -1,0 +1,108 @@
+"""The copies of the trigger index that a process can see: the view in its data directory, and its own replica."""
+
+import sqlite3
+from collections.abc import Iterator
+
+from interlock.domain.publishing.authority import HeldBinding
+from interlock.domain.publishing.reconciliation.called import Called
+from interlock.log.journal import START
+from interlock.log.port import Shard
+from interlock.processors.reconciler import CannotCompare, Held, grouped
+from interlock.processors.replica import AuthorityReplica
+from interlock.projections.compare import KeyedRow
+from interlock.projections.reader import Snapshot, ViewReader, WarmingUp
+from interlock.projections.trigger_index.fold import KIND, restated
+from interlock.projections.trigger_index.store import ASKS, BINDINGS, CANDIDATES, AskRow, BindingRow, CandidateRow
+
+
+class ViewCopy:
+    """The rows that the holder of the view keeps."""
+
+    kind = KIND
+
+    def __init__(self, reader: ViewReader, journal: Shard, name: str) -> None:
+        self.name = name
+        self._reader = reader
+        self._journal = journal
+
+    def held(self) -> Held:
+        """Its rows now, of one moment. Raises `CannotCompare`."""
+        try:
+            with self._reader.snapshot() as snapshot:
+                if snapshot.marks.error:
+                    # What it doesn't fold doesn't mend it.
+                    raise CannotCompare("stopped", snapshot.marks.error)
+                position = snapshot.positions().get(self._journal, START).number
+                return Held(position, grouped(_rows_of(snapshot)))
+        except WarmingUp as error:
+            raise CannotCompare("warming up", str(error)) from error
+        except sqlite3.Error as error:
+            raise CannotCompare("stopped", f"the file can't be read: {error}") from error
+
+    def called(self, called: Called) -> list[KeyedRow]:
+        """The rows that it should have of a publication."""
+        candidate, bindings, ask = restated(called, awaited=KIND in called.awaited)
+        rows = [_binding(row) for row in bindings]
+        rows += [_candidate(candidate)] if candidate else []
+        rows += [_ask(ask)] if ask else []
+        return sorted(rows)
+
+
+class ReplicaCopy:
+    """What this process decides by."""
+
+    kind = KIND
+
+    def __init__(self, replica: AuthorityReplica, name: str) -> None:
+        self.name = name
+        self._replica = replica
+
+    def held(self) -> Held:
+        """Its bindings now. Raises `CannotCompare`."""
+        if self._replica.fault is not None:
+            raise CannotCompare("stopped", self._replica.fault)
+        if not self._replica.warm:
+            raise CannotCompare("warming up", "it has not folded yet what was there when it began")
+        held = self._replica.authority.held()
+        rows = grouped((each.binding.publication_id, _held_row(each)) for each in held)
+        return Held(self._replica.position, rows)
+
+    def called(self, called: Called) -> list[KeyedRow]:
+        """The bindings that it should have of a publication."""
+        _, bindings, _ = restated(called, awaited=False)
+        return sorted(_replica_row(row) for row in bindings)
+
+
+def _rows_of(snapshot: Snapshot) -> Iterator[tuple[str, KeyedRow]]:
+    for binding in snapshot.select(BINDINGS, "1"):
+        yield binding.publication_id, _binding(binding)
+    for candidate in snapshot.select(CANDIDATES, "1"):
+        yield candidate.publication_id, _candidate(candidate)
+    for ask in snapshot.select(ASKS, "1"):
+        yield ask.publication_id, _ask(ask)
+
+
+def _binding(row: BindingRow) -> KeyedRow:
+    return KeyedRow(("bindings", row.binding_id), (row.state, *row._replace(state="prepared")))
+
+
+def _candidate(row: CandidateRow) -> KeyedRow:
+    return KeyedRow(("candidates", row.publication_id), ("", *row))
+
+
+def _ask(row: AskRow) -> KeyedRow:
+    return KeyedRow(("asks", row.kind), ("", *row))
+
+
+def _replica_row(row: BindingRow) -> KeyedRow:
+    """A binding as a replica should hold it: found under shell and identity where it is visible, and nowhere else."""
+    where = (row.shell, row.identity) if row.state == "active" else ("", "")
+    rest = (row.publication_id, row.node_id, row.type, row.name, row.identity, row.cardinality, row.claim)
+    return KeyedRow(("bindings", row.binding_id), (f"{row.state} {where}", row.slot_id, row.artifact_id, *rest))
+
+
+def _held_row(held: HeldBinding) -> KeyedRow:
+    one = held.binding
+    rest = (one.publication_id, one.node_id, one.type, one.name, one.identity, one.cardinality, one.claim)
+    visibility = f"{held.state} {(held.shell, held.identity)}"
+    return KeyedRow(("bindings", one.binding_id), (visibility, one.slot_id, one.artifact_id, *rest))

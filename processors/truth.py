@@ -1,0 +1,80 @@
+"""What the slots call for at exactly one position of the publishing journal.
+
+It is folded with the deciders' own `evolve`, from the journal itself, so it shares nothing with the views that are held
+against it. It only moves forward, and only as far as it is told: a copy that was read at a position is compared with
+what was so at that very position, and what merely lags is never taken for wrong.
+
+What would surprise: publications that have come to their end are forgotten, since nothing calls for rows of them; so it
+takes the memory of what has authority, not of history.
+"""
+
+from collections import deque
+
+from interlock.domain.publishing.publication.events import (
+    PublicationEvent,
+    PublicationFailed,
+    PublicationRequested,
+    PublicationRetired,
+    PublicationSuperseded,
+)
+from interlock.domain.publishing.shard import PublishingShard
+from interlock.log.frame import Append, is_event
+from interlock.log.journal import JournalReader
+from interlock.log.port import Log, LogError, Shard
+from interlock.processors.mail import recorded
+from interlock.processors.ports import Codec
+
+_ENDS = (PublicationFailed, PublicationSuperseded, PublicationRetired)
+
+
+class Truth:
+    """Publishing as of `position`."""
+
+    def __init__(self, wire: Log, journal: Shard, codec: Codec, *, wait_s: float) -> None:
+        """`wait_s` is how long one read waits for records."""
+        self.shard = PublishingShard()
+        self.position = 0
+        """The number of the last append that is folded."""
+        self._log = wire
+        self._reader: JournalReader | None = None
+        self._journal = journal
+        self._codec = codec
+        self._wait_s = wait_s
+        self._ahead: deque[Append] = deque()
+
+    async def advance(self, position: int) -> None:
+        """Folds up to a position that somebody has read. Raises `LogError`, also where the journal ends before it."""
+        reader = self._reader = self._reader or JournalReader(self._log, self._journal)
+        while self.position < position:
+            if not self._ahead:
+                self._ahead.extend(await reader.read(self._wait_s))
+                if not self._ahead and (await self._log.end(self._journal)).end <= reader.next_offset:
+                    raise LogError(
+                        f"expected append {position} in {self._journal}, found {self.position} to be the last one; "
+                        "is this the log that the rows were made from?"
+                    )
+                continue
+            append = self._ahead.popleft()
+            for entry in append.entries:
+                if is_event(entry):
+                    stream = entry.key.decode("utf-8", "surrogatepass")
+                    self._apply(stream, recorded(self._codec, self._journal, entry.offset, entry.value))
+            self.position = append.frame.number
+
+    async def close(self) -> None:
+        """Ends reading."""
+        if self._reader is not None:
+            await self._reader.close()
+
+    def _apply(self, stream: str, event: object) -> None:
+        match event:
+            case PublicationRequested():
+                pass
+            case _ if isinstance(event, PublicationEvent) and event.publication_id not in self.shard.publications:
+                # Of one that has ended: its shards may reach it still.
+                return
+            case _:
+                pass
+        self.shard.apply(stream, event)
+        if isinstance(event, _ENDS):
+            self.shard.publications.pop(event.publication_id, None)

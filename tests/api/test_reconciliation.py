@@ -1,0 +1,101 @@
+"""Rows that are wrong behind the engine's back are found and repaired, and what only lags is left alone (PRJ-05)."""
+
+import asyncio
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+from interlock.domain.publishing.authority import AuthoritativeBinding
+from interlock.domain.sharding import stimulus_identity
+from interlock.processors.reconciler import Reconciler, Sweep
+from interlock.runtime.engine import Engine
+from tests.api.service import WAIT_S, Service, document
+from tests.support import tampering
+
+PLACED = stimulus_identity("Event", "order.placed")
+VIEW = "view trigger-index"
+
+
+def reconciler(service: Service) -> Reconciler:
+    found = service.engine.reconciler
+    assert found is not None
+    return found
+
+
+def index(engine: Engine) -> Path:
+    return engine.settings.data / "views" / "trigger-index.sqlite"
+
+
+def rows(engine: Engine) -> list[tuple[object, ...]]:
+    with sqlite3.connect(index(engine)) as connection:
+        return [
+            row
+            for table in ("bindings", "candidates", "asks")
+            for row in connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2")
+        ]
+
+
+def held(engine: Engine) -> set[tuple[AuthoritativeBinding, str, str]]:
+    return {(each.binding, each.shell, each.state) for each in engine.replica.authority.held()}
+
+
+async def settled(service: Service) -> Sweep:
+    """The first pass that finds nothing, over copies that all are where the journal ends; they lag a moment."""
+    async with asyncio.timeout(WAIT_S):
+        while True:
+            await service.engine.replica.current()
+            found = await reconciler(service).sweep(repair=False)
+            if not found.findings and {copy.position for copy in found.copies} == {service.engine.replica.position}:
+                return found
+            await asyncio.sleep(0.01)
+
+
+async def test_a_pass_over_rows_that_are_right_finds_nothing_and_records_nothing(service: Service) -> None:
+    await service.publish()
+    found = await settled(service)
+    assert {copy.kind for copy in found.copies} == {"trigger-index"}
+    assert [copy.publications for copy in found.copies] == [1, 1]
+    assert found.reconciliation_id == ""
+
+
+async def test_one_pass_repairs_all_that_is_wrong_in_the_view_and_in_the_replica(service: Service) -> None:
+    """Proves: PRJ-05."""
+    engine = service.engine
+    first, second = await service.publish(), await service.publish(document("invoices", event="invoice.sent"))
+    await settled(service)
+    right, right_held = rows(engine), held(engine)
+    lost, flipped = first["publicationId"], second["publicationId"]
+    changed = tampering.change(
+        index(engine),
+        f"DELETE FROM bindings WHERE publication_id = '{lost}'",
+        f"UPDATE bindings SET state = 'prepared' WHERE publication_id = '{flipped}'",
+        "INSERT INTO bindings SELECT 'dead', 'b', 'prepared', shell, definition_id, slot_id, artifact_id, node_id,"
+        f" type, name, identity, cardinality, claim FROM bindings WHERE publication_id = '{flipped}'",
+        "INSERT INTO candidates SELECT 'dead', shell, definition_id, slot_id FROM candidates LIMIT 1",
+    )
+    assert changed == 4
+    authority = engine.replica.authority
+    (binding,) = authority.bindings("default", PLACED)
+    tampering.lose(authority)
+    tampering.add(authority, "default", replace(binding, publication_id="stranger", binding_id="b"))
+
+    dry = await reconciler(service).sweep(repair=False)
+    assert {finding.outcome for finding in dry.findings} == {"found"}
+    assert rows(engine) != right
+
+    pass_ = await reconciler(service).sweep(requested_by="ada")
+    counts = {
+        (each.holder == VIEW, each.publication_id): (each.missing, each.foreign, each.flipped, each.changed)
+        for each in pass_.findings
+    }
+    assert counts == {
+        (True, lost): (1, 0, 0, 0),
+        (True, flipped): (0, 0, 1, 0),
+        (True, "dead"): (0, 2, 0, 0),
+        (False, lost): (1, 0, 0, 0),
+        (False, flipped): (1, 0, 0, 0),
+        (False, "stranger"): (0, 1, 0, 0),
+    }
+    assert {finding.outcome for finding in pass_.findings} == {"repaired"}
+    await settled(service)
+    assert (rows(engine), held(engine)) == (right, right_held)
