@@ -4,7 +4,7 @@ It fails where
 
 - an event or a message has no row in the catalogue, or a row has no schema;
 - a schema disagrees with its dataclass: a field missing, too many, in another order, of another type or default;
-- a released version has changed, or is gone;
+- a released version has changed, or is gone; or a choice of its dataclass's `Literal` is none any more;
 - an older version can be read neither by Avro's rules as the next one, nor by an upcaster.
 
 `--release` writes what is not released yet into `released.json`, once everything else holds: a step of each release.
@@ -19,8 +19,10 @@ from importlib.resources.abc import Traversable
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from interlock.schemas.catalog import NESTED, STORED, Catalog, Row, Schema, full_names, schema_path
+from interlock.schemas.choices import Choices, choices
 from interlock.schemas.derive import derive
 from interlock.schemas.errors import InvalidSchema
 from interlock.schemas.evolution import obstacles
@@ -84,18 +86,23 @@ def faults(checked: Checked) -> list[str]:
         except InvalidSchema as error:
             found.append(str(error))
             continue
-        found += _changed(versions, ledger.get(row.name, {}))
+        entries = ledger.get(row.name, {})
+        found += _changed(versions, entries)
+        found += _lost_choices(versions, entries, choices(row.type, names), checked.upcasters)
     return found
 
 
 def released(catalog: Catalog, ledger: Ledger) -> Ledger:
     """The ledger with every schema of the catalogue; what stands in it already stays as it is."""
     found = dict(ledger)
+    names = {cls: name for name, cls in catalog.types.items()}
     for name in catalog.rows:
         entries = {
             str(schema.version): {"fingerprint": schema.fingerprint.hex(), "schema": bare(schema.definition)}
             for schema in catalog.versions(name)
         }
+        # Of older versions nobody knows any more what their dataclasses said.
+        entries[str(catalog.newest(name).version)]["choices"] = choices(catalog.rows[name].type, names)
         found[name] = entries | ledger.get(name, {})
     return found
 
@@ -192,6 +199,26 @@ def _changed(versions: Sequence[Schema], entries: Mapping[str, Mapping[str, obje
                 f"schemas/{schema_path(versions[0].name, int(version))}: expected it as it was released, found it"
                 f" changed; take the change back, and make a version {len(versions) + 1}"
             )
+
+
+def _lost_choices(
+    versions: Sequence[Schema],
+    entries: Mapping[str, Mapping[str, Any]],
+    now: Choices,
+    upcasters: Mapping[tuple[str, int], Upcaster],
+) -> Iterator[str]:
+    """Texts that a released version could hold, and that today's dataclass doesn't know."""
+    name = versions[0].name
+    for version, entry in entries.items():
+        if any((name, step) in upcasters for step in range(int(version), len(versions))):
+            continue  # what it makes of them is its own business
+        for field, texts in entry.get("choices", {}).items():
+            for text in texts if field in now else ():
+                if text not in now[field]:
+                    yield (
+                        f"{name}: expected {field} to know {text!r}, as records of the released v{version} may hold it;"
+                        f" found only {now[field]}; put the choice back, or use another field for what replaces it"
+                    )
 
 
 def _text(value: object) -> str:

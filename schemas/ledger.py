@@ -14,7 +14,7 @@ from interlock.schemas.errors import InvalidSchema
 LEDGER = "released.json"
 
 Ledger = dict[str, dict[str, Definition]]
-"""Stored name → version → `{"fingerprint": hexadecimal digits, "schema": the schema}`."""
+"""Stored name → version → `{"fingerprint": hexadecimal digits, "schema": …, "choices": what fields may hold}`."""
 
 
 def read_ledger(root: Traversable) -> Ledger:
