@@ -7,16 +7,20 @@ opening folds. In the end each command is acknowledged or denied, and the log ag
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
 
+from interlock.log import blob_log
+from interlock.log.blob_log import BlobLog
+from interlock.log.blobs_memory import MemoryBlobs, MemoryStore
 from interlock.log.faults import FaultRates, RandomFaults
 from interlock.log.frame import Append, Entry
 from interlock.log.journal import START, Journal, JournalReader, Lost, Position
 from interlock.log.memory import MemoryBroker, MemoryLog
-from interlock.log.port import Log, LogError, Refused, Shard, TopicSpec
+from interlock.log.port import Log, LogError, Refused, Shard, TopicSpec, Unavailable
+from interlock.schemas.codec import AvroCodec
 from interlock.testing.virtual_time import LoopClock, run_virtual
 
 SHARD = Shard("t.journal", 0)
@@ -107,28 +111,45 @@ async def _read_all(log: Log, start: Position = START, middle: int | None = None
     return appends
 
 
-async def _contend(seed: int) -> tuple[Ledger, list[Append], Log]:
+def _bare(log: MemoryLog, _: random.Random) -> Log:
+    return log
+
+
+async def _contend(
+    seed: int, connect: Callable[[MemoryLog, random.Random], Log] = _bare
+) -> tuple[Ledger, list[Append], Log]:
     chance = random.Random(seed)
     broker = MemoryBroker(LoopClock(asyncio.get_running_loop()).now_ms)
     broker.create(TopicSpec(name=SHARD.topic, partitions=1))
     ledger = Ledger()
-    writers = [
-        Writer(f"w{i}", MemoryLog(broker, faults=RandomFaults(random.Random(seed * 10 + i), FAULTS)), chance, ledger)
-        for i in range(3)
-    ]
+    chances = [random.Random(seed * 10 + i) for i in range(3)]
+    logs = [connect(MemoryLog(broker, faults=RandomFaults(each, FAULTS)), each) for each in chances]
+    writers = [Writer(f"w{i}", log, chance, ledger) for i, log in enumerate(logs)]
     await asyncio.gather(*(writer.run(40) for writer in writers))
     await asyncio.sleep(60)  # virtual: lets what still is under way land, which must change nothing
-    quiet = MemoryLog(broker)
-    return ledger, await _read_all(quiet), quiet
+    quiet = connect(MemoryLog(broker), random.Random(seed))
+    while True:
+        try:
+            return ledger, await _read_all(quiet), quiet
+        except Unavailable:
+            await asyncio.sleep(0.1)
 
 
 @pytest.mark.contract
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["bare", "blobs"])
 @pytest.mark.parametrize("seed", range(60))
-def test_acknowledged_counts_once_and_denied_never(seed: int) -> None:
-    """Proves: LOG-01, LOG-06, OWN-01."""
+def test_acknowledged_counts_once_and_denied_never(seed: int, elsewhere: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Proves: LOG-01, LOG-06, OWN-01; LOG-05 where every value stands in a blob store that is away now and then."""
+    store = MemoryStore()
+    monkeypatch.setattr(blob_log, "INLINE_BYTES_MAX", 0)
+    monkeypatch.setattr(blob_log, "BLOB_BYTES_MIN", 0)
+
+    def with_blobs(log: MemoryLog, chance: random.Random) -> Log:
+        return BlobLog(log, MemoryBlobs(store, away=lambda: chance.random() < 0.03), AvroCodec())
 
     async def scenario() -> None:
-        ledger, appends, _ = await _contend(seed)
+        ledger, appends, _ = await _contend(seed, with_blobs if elsewhere else _bare)
+        assert bool(store.values) == elsewhere
         counted = Counter(entry.value.decode() for append in appends for entry in append.entries)
         assert ledger.acknowledged | ledger.denied >= set(counted)
         assert {one for one in ledger.acknowledged if counted[one] != 1} == set()
