@@ -167,3 +167,34 @@ def _problems(installation: Installation) -> tuple[str, ...]:
         return installation.client.live().problems
     except Unreachable:
         return ()
+
+
+def test_a_blob_store_that_is_away_is_waited_for_and_gives_nothing_up(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Proves: LOG-05. A directory that somebody chose is a mount, perhaps, and comes and goes."""
+    store, elsewhere = tmp_path / "mount", tmp_path / "elsewhere"
+    store.mkdir()
+    made = install("embedded", request, tmp_path, BLOBS=str(store))
+    try:
+        made.start(APP)
+        for workflow in ("errands", "parcels"):
+            made.publish(f"{APP}:{workflow}")
+        large = text(2 << 20)
+        store.rename(elsewhere)
+        with pytest.raises(ApiError) as refused:
+            made.client.emit("Event", "errand.asked", data=large, idempotency_key="large", correlation="c")
+        assert (refused.value.status, refused.value.kind) == (503, "unavailable")
+        # From the topic it is taken all the same, and waits.
+        values = [stimulus("errand.asked", large[:900_000], "waits", "c"), stimulus("errand.asked", 1, "behind", "c")]
+        made.outside.write(made.topic("stimuli"), 0, values)
+        made.client.emit("Event", "errand.asked", data="small", idempotency_key="small", correlation="d")
+        assert made.ended("errand.asked", "small", "d").run.output == "small"
+        assert made.client.live().ok
+        elsewhere.rename(store)
+        made.client.emit("Event", "errand.asked", data=large, idempotency_key="large", correlation="c")
+        for key, output in (("waits", large[:900_000]), ("behind", 1), ("large", large)):
+            assert made.ended("errand.asked", key, "c").run.output == output
+        assert made.dead_letters() == []
+    finally:
+        made.close()
