@@ -6,10 +6,9 @@ Rules: told-unpromised, told-differently, acknowledged-lost, refused-happened, r
 from collections import Counter
 
 from interlock.domain.messages import CancelExecution, Publish, RouteStimulus
-from interlock.domain.publishing.decide import publication_id
 from interlock.domain.reply import body
 from tests.simulation.checks import Violation
-from tests.simulation.checks.authority import AuthorityCheck
+from tests.simulation.checks.authority import AuthorityCheck, publication_of
 from tests.simulation.checks.deliveries import DeliveriesCheck
 from tests.simulation.checks.meetings import Meetings
 from tests.simulation.checks.runs import RunsCheck
@@ -82,7 +81,7 @@ class ClientsCheck:
                 raise Violation("refused-happened", f"expected {entry} to have changed nothing, found {run}")
 
     def _published(self, entry: Sent, message: Publish, told: Told) -> None:
-        publication = publication_id(message.shell, message.command_id)
+        publication = publication_of(message.shell, message.command_id)
         life = self._authority.lives.get(publication)
         if told.word != "done":
             self._refused[publication] = entry

@@ -7,8 +7,8 @@ Publishing comes first because routing is held against it, and routing before ex
 """
 
 import random
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 
 from interlock.domain.messages import (
     ProjectionAnswered,
@@ -70,7 +70,15 @@ class TheJudge:
 
     def watching(self) -> AbstractContextManager[None]:
         """Lets the judge look from within the engine too, until it is left; see `witness`."""
-        return self.witness.watching()
+        return self._watching()
+
+    @contextmanager
+    def _watching(self) -> Generator[None, None, None]:
+        with self.witness.watching():
+            try:
+                yield
+            finally:
+                self.rows.close()
 
     # ---- looking --------------------------------------------------------------------------------------------------
 

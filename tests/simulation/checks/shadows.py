@@ -2,7 +2,7 @@
 
 After each commit what it touched is compared, and at each takeover, and whenever it is asked for, everything.
 
-Rules: state-differs, revisions-differ, timer-index, book-differs.
+Rules: state-differs, revisions-differ, timer-index.
 """
 
 from collections.abc import Iterator

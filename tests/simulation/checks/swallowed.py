@@ -19,17 +19,16 @@ from interlock.domain.messages import (
     StartExecution,
     WithdrawWait,
 )
-from interlock.domain.publishing.decide import publication_id
 from interlock.domain.routing.dead_letter.letter import dead_letter_id
 from interlock.domain.sharding import digest
 from tests.simulation.checks import Violation
-from tests.simulation.checks.authority import AuthorityCheck
+from tests.simulation.checks.authority import AuthorityCheck, publication_of
 from tests.simulation.checks.deliveries import DeliveriesCheck
 from tests.simulation.checks.meetings import Meetings
 from tests.simulation.checks.runs import RunsCheck
 from tests.simulation.checks.tape import Commit, Home, Tapes, expect, name
 
-_KINDS: dict[type, str] = {
+KINDS: dict[type, str] = {
     Publish: "publish",
     CancelExecution: "cancel",
     RouteStimulus: "stimulus",
@@ -42,6 +41,7 @@ _KINDS: dict[type, str] = {
     ResumeExecution: "resume",
     RoutingReached: "reached",
 }
+"""Messages that leave a trace, whatever comes of them, by the name of the rule that each is watched by."""
 
 
 class SwallowedCheck:
@@ -74,9 +74,9 @@ class SwallowedCheck:
                     for one in commit.promises
                 )
                 expect(told, "swallowed-unreadable", f"expected a dead letter for {stored.value[:80]!r} in {commit}")
-            elif type(message) in _KINDS and not self._left_a_trace(commit.home, message):
+            elif type(message) in KINDS and not self._left_a_trace(commit.home, message):
                 raise Violation(
-                    f"swallowed-{_KINDS[type(message)]}",
+                    f"swallowed-{KINDS[type(message)]}",
                     f"expected a trace of {message} in {commit} or before, found none",
                 )
 
@@ -88,7 +88,7 @@ class SwallowedCheck:
             found += [
                 f"{type(message).__name__} waits in the inbox of {name(home)}"
                 for message in self._tapes.inboxes[home].messages[consumed:]
-                if message is None or (type(message) in _KINDS and not self._left_a_trace(home, message))
+                if message is None or (type(message) in KINDS and not self._left_a_trace(home, message))
             ]
         return found
 
@@ -116,7 +116,7 @@ class SwallowedCheck:
                 return home[0] != "routing" or self._was_routed(home, message)
 
     def _was_published(self, message: Publish) -> bool:
-        made = publication_id(message.shell, message.command_id) in self._authority.lives
+        made = publication_of(message.shell, message.command_id) in self._authority.lives
         return made or message.command_id in self._deliveries.answers
 
     def _was_routed(self, home: Home, message: object) -> bool:

@@ -5,7 +5,7 @@ fault in that reading is a difference, and is seen. Everything is read straight 
 and without an await, so a look is of one instant; and only once, so that looking often costs little.
 
 Rules that are checked here: torn-append, stands-void, append-number, event-position, foreign-append, revision-gap,
-two-homes, unreadable-event, unreadable-note, promise-gap.
+two-homes, unreadable-event, unreadable-note, promise-gap, trimmed.
 """
 
 from collections import defaultdict

@@ -8,7 +8,7 @@ judge looks at the very moments at which a rule could be broken, and the order o
 A violation that is found within the engine is kept and raised by the next look: raised there, the engine would take it
 for a failure of a shard and go on.
 
-Rules: acknowledged-void, acknowledged-elsewhere, denied-counted, lost-to-nobody, reader-differs.
+Rules: acknowledged-void, acknowledged-elsewhere, denied-counted, lost-to-nobody.
 """
 
 from collections.abc import Awaitable, Callable, Generator, Sequence
