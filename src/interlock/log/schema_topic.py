@@ -14,8 +14,8 @@ written last stands, and nobody writes a schema again for its documentation alon
 
 import asyncio
 import json
-from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple, cast
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Final, NamedTuple, TypeVar, cast
 
 from interlock.log.port import (
     Doubt,
@@ -29,6 +29,8 @@ from interlock.log.port import (
     Unavailable,
     batch_bytes,
 )
+
+T = TypeVar("T")
 
 TOPIC: Final = "schemas"
 """The topic's name behind the installation's prefix; it has one partition."""
@@ -81,21 +83,16 @@ class SchemaTopic:
         Raises `Refused` where this process may not write there, and `Unavailable`, `NotNow` or `Doubt` where the log
         was away for `REGISTER_S` seconds; what was written of them until then stays, and counts at the next try.
         """
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + REGISTER_S
         written: dict[str, WrittenSchema] = {}
-        while True:
-            try:
-                missing = await self.missing(schemas)
-                written.update((each.fingerprint, each) for each in missing)
-                for batch in self._batches(missing):
-                    await self._log.send(self._shard, batch)
-            except (Doubt, NotNow, Unavailable):
-                if loop.time() >= deadline:
-                    raise
-                await asyncio.sleep(RETRY_S)
-            else:
-                return tuple(written.values())
+
+        async def once() -> None:
+            missing = await self.missing(schemas)
+            written.update((each.fingerprint, each) for each in missing)
+            for batch in self._batches(missing):
+                await self._log.send(self._shard, batch)
+
+        await _patiently(once)
+        return tuple(written.values())
 
     async def missing(self, schemas: Sequence[WrittenSchema]) -> Sequence[WrittenSchema]:
         """Those that aren't there, or in whose place something else stands. Raises `NoSuchShard`, `Unavailable`."""
@@ -105,7 +102,7 @@ class SchemaTopic:
 
     async def fault(self, schemas: Sequence[WrittenSchema]) -> TopicFault | None:
         """What `topics check` says where some are missing; None where none is. Raises as `missing`."""
-        missing = await self.missing(schemas)
+        missing = await _patiently(lambda: self.missing(schemas))
         if not missing:
             return None
         named = ", ".join(str(each) for each in missing[:NAMED_MAX])
@@ -155,6 +152,19 @@ class SchemaTopic:
             batch.append(record)
         if batch:
             yield batch
+
+
+async def _patiently(call: Callable[[], Awaitable[T]]) -> T:
+    """What a call gives that may be repeated, once the log answers. Raises what it raises after `REGISTER_S`."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + REGISTER_S
+    while True:
+        try:
+            return await call()
+        except (Doubt, NotNow, Unavailable):
+            if loop.time() >= deadline:
+                raise
+        await asyncio.sleep(RETRY_S)
 
 
 def schema_record(schema: WrittenSchema) -> Record:
