@@ -3,6 +3,10 @@
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3)
 NODES  ?= 1
+SEED   ?= 1
+STEPS  ?= 80
+FIRST  ?= 1
+N      ?= 200
 VENV   := .venv
 PY     := $(VENV)/bin/python
 
@@ -18,7 +22,7 @@ ALONE  := $(if $(shell command -v flock),flock .venv.lock,)
 PYTEST := $(PY) -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup install test test-fast soak check lint format types kafka demo bench lock clean
+.PHONY: help setup install test test-fast soak simulate simulate-many simulate-shrink check lint format types kafka demo bench lock clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -62,6 +66,15 @@ test-fast: setup ## the tests that need no broker
 
 soak: setup ## the tests that take longer than make test may
 	$(PYTEST) -m soak --timeout=0 --durations=10
+
+simulate: setup ## the whole engine through its faults from a seed: SEED=7 STEPS=80 ONLY=3,8-20 WHOLE=1
+	@$(PY) -m tests.simulation one --seed $(SEED) --steps $(STEPS) --only "$(ONLY)" $(if $(WHOLE),--whole)
+
+simulate-many: setup ## the same for many seeds, on all cores: N=1000 FIRST=1 STEPS=80
+	@$(PY) -m tests.simulation many --first $(FIRST) --count $(N) --steps $(STEPS)
+
+simulate-shrink: setup ## the shortest run of a seed that still breaks the same rule: SEED=7 STEPS=80
+	@$(PY) -m tests.simulation shrink --seed $(SEED) --steps $(STEPS) --only "$(ONLY)"
 
 kafka: setup ## a broker on 127.0.0.1:9092 until stopped with Ctrl-C; NODES=3 for a cluster
 	@exec $(PY) -m ops.kafka start --nodes $(NODES) --port 9092

@@ -1,287 +1,167 @@
-"""The whole engine on a memory log and virtual time, with faults from a seed.
+"""The broker, the processes on it, and which of them should own what.
 
-Several processes, each an `Engine` of the production composition with a connection of its own to one broker. The world
-crashes, pauses and restarts them, moves shards between them (also so that two believe they own one), and lets the log
-lose and delay acknowledgements. Afterwards the journals are judged (`tests/support/histories.py`).
+Several processes, each an `Engine` of the production composition with a connection of its own to one broker in memory.
+Three own shards, one holds the views and answers callers.
+
+What would surprise: who should own a shard is the world's to say, and it may say it to two, or to one that is dead. A
+crash is noticed late, as by a group's session timeout.
 """
 
 import asyncio
-import json
+import hashlib
 import random
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Coroutine, Sequence
+from contextvars import Context
 from pathlib import Path
+from typing import Any, Final, cast
 
-from interlock.domain.executions.execution.decide import Invocation
-from interlock.log.faults import AskOutcome, FaultRates, RandomFaults, SendOutcome
-from interlock.log.group import MemoryPositions, ReadingGroup
-from interlock.log.memory import FixedAssignment, MemoryBroker, MemoryLog
-from interlock.log.port import Extent, LogError, Reader, Record, Shard, Stored
-from interlock.processors.ports import Bounds
-from interlock.runtime.backend import Backend
-from interlock.runtime.engine import Engine, Parts
+from interlock.log.group import MemoryPositions
+from interlock.log.memory import MemoryBroker, MemoryLog
+from interlock.log.port import Shard
+from interlock.runtime.engine import Engine
 from interlock.runtime.roles import Role
 from interlock.runtime.settings import Settings
 from interlock.runtime.topics import topic_specs, topics_of
 from interlock.schemas.codec import AvroCodec
 from interlock.testing.virtual_time import LoopClock
+from tests.simulation.items import CLIENT, HOLDER, SHARDS, WORKERS
+from tests.simulation.plan import Plan
+from tests.simulation.process import Process
+from tests.simulation.sky import Sky
+from tests.simulation.trace import IN_PROCESS, Trace
 
-STORMY = FaultRates(
-    acknowledged_late=0.01,
-    acknowledgement_lost=0.01,
-    lands_late=0.01,
-    never_lands=0.01,
-    lands_twice=0.01,
-    refused=0.003,
-    ask_late=0.01,
-    unavailable=0.01,
-    latency_s=(0.0, 0.01),
-    delay_s=(0.01, 4.0),
-)
-CALM = FaultRates(latency_s=(0.0, 0.01))
-WORKERS: tuple[Role, ...] = ("publishing", "routing", "executions")
-PROCESSES = 3
-
-
-class Weather:
-    """Faults of one process's connection; calm once the world says so."""
-
-    def __init__(self, chance: random.Random, world: "World") -> None:
-        self._stormy = RandomFaults(chance, STORMY)
-        self._calm = RandomFaults(chance, CALM)
-        self._world = world
-
-    def on_send(self, shard: Shard, batch: Sequence[Record]) -> SendOutcome:
-        """By the weather."""
-        return (self._calm if self._world.calm else self._stormy).on_send(shard, batch)
-
-    def on_ask(self, shard: Shard) -> AskOutcome:
-        """By the weather."""
-        return (self._calm if self._world.calm else self._stormy).on_ask(shard)
-
-
-class PausableLog:
-    """A connection whose process can be stopped and continued: whatever it was about to do happens late."""
-
-    def __init__(self, log: MemoryLog) -> None:
-        self._log = log
-        self.running = asyncio.Event()
-        self.running.set()
-
-    @property
-    def batch_bytes_max(self) -> int:
-        """As the log's."""
-        return self._log.batch_bytes_max
-
-    async def send(self, shard: Shard, batch: Sequence[Record]) -> int:
-        """Sends once the process runs, and hears of it once it runs."""
-        await self.running.wait()
-        try:
-            return await self._log.send(shard, batch)
-        finally:
-            await self.running.wait()
-
-    def reader(self, shard: Shard, offset: int) -> Reader:
-        """A reader that stands still with its process."""
-        return _PausableReader(self, self._log.reader(shard, offset))
-
-    async def end(self, shard: Shard) -> Extent:
-        """As the log's, once the process runs."""
-        await self.running.wait()
-        return await self._log.end(shard)
-
-    async def close(self) -> None:
-        """Closes the connection."""
-        await self._log.close()
-
-
-class _PausableReader:
-    def __init__(self, log: PausableLog, reader: Reader) -> None:
-        self._log = log
-        self._reader = reader
-
-    async def read(self, wait_s: float) -> Sequence[Stored]:
-        await self._log.running.wait()
-        records = await self._reader.read(wait_s)
-        await self._log.running.wait()
-        return records
-
-    async def close(self) -> None:
-        await self._reader.close()
-
-
-class Chores:
-    """Activities that take some virtual time and sometimes raise."""
-
-    def __init__(self, chance: random.Random) -> None:
-        self._chance = chance
-
-    def serves(self, activity: str) -> bool:
-        """All of them."""
-        return True
-
-    async def invoke(self, invocation: Invocation) -> str:
-        """Gives back who asked."""
-        if self._chance.random() < 0.7:
-            await asyncio.sleep(self._chance.expovariate(2.0))
-        return json.dumps({"by": invocation.activity, "attempt": invocation.attempt})
-
-
-class Process:
-    """One process of the world: its connection, its engine, and the shards that it is told to own."""
-
-    def __init__(self, world: "World", name: str, roles: Sequence[Role], data: Path) -> None:
-        self.name = name
-        self.world = world
-        self.roles = roles
-        self.data = data
-        self.assignments: dict[str, FixedAssignment] = {}
-        self.log: PausableLog | None = None
-        self.engine: Engine | None = None
-
-    async def start(self) -> None:
-        """Starts it with what the world assigns to it now; tries again while the log is away."""
-        world = self.world
-        while True:
-            clock = LoopClock(asyncio.get_running_loop(), offset_ms=world.chance.randint(-500, 500))
-            memory = MemoryLog(world.broker, faults=Weather(world.chance, world), now_ms=clock.now_ms, send_s=5.0)
-            self.log = PausableLog(memory)
-            self.assignments = {}
-            backend = Backend(
-                log=self.log,
-                admin=memory,
-                assign=self._assign,
-                stimuli=self._stimuli,
-                close=self.log.close,
-                makes_topics=False,
-            )
-            parts = Parts(
-                backend=backend,
-                codec=world.codec,
-                clock=clock,
-                ids=world.new_id,
-                invoker=Chores(world.chance),
-                chance=world.chance,
-                bounds=Bounds(read_wait_s=1.0, unit_messages_max=world.chance.choice((1, 3, 512))),
-            )
-            self.engine = Engine(world.settings.model_copy(update={"data": self.data}), self.roles, parts)
-            try:
-                await self.engine.start()
-            except LogError:
-                await self.engine.close()
-                await asyncio.sleep(1.0)
-            else:
-                return
-
-    async def crash(self) -> None:
-        """Nothing that it does is heard any more; what it had sent may still land."""
-        assert self.log is not None
-        assert self.engine is not None
-        await self.log.close()
-        self.log.running.set()
-        await self.engine.close()
-
-    async def restart(self) -> None:
-        """Crashes it and starts it again a little later."""
-        await self.crash()
-        await asyncio.sleep(self.world.chance.expovariate(0.5))
-        await self.start()
-        self.world.place()
-
-    async def pause(self, seconds: float) -> None:
-        """Stops it for so long; it wakes up with all that it believed."""
-        assert self.log is not None
-        log = self.log
-        log.running.clear()
-        await asyncio.sleep(seconds)
-        log.running.set()
-
-    def _assign(self, topic: str, partitions: int) -> FixedAssignment:
-        assignment = FixedAssignment(frozenset())
-        self.assignments[topic] = assignment
-        self.world.partitions[topic] = partitions
-        return assignment
-
-    def _stimuli(self, topic: str, partitions: int) -> ReadingGroup:
-        assert self.log is not None
-        return ReadingGroup(self.log, {topic: self._assign(topic, partitions)}, self.world.positions)
+ROLES_OF_WORKERS: Final[tuple[Role, ...]] = ("publishing", "routing", "executions")
+ROLES_OF_HOLDER: Final[tuple[Role, ...]] = ("projector", "api")
+ALL_VERSIONS: Final = 1_000_000
+"""More versions than any plan has."""
 
 
 class World:
-    """The broker, the processes, and what happens to them."""
+    """Everything that one run happens in."""
 
-    def __init__(self, seed: int, data: Path, *, checkpoints: str = "immediate") -> None:
-        self.chance = random.Random(seed)
-        self.clock = LoopClock(asyncio.get_running_loop())
-        self.broker = MemoryBroker(self.clock.now_ms)
-        self.codec = AvroCodec()
-        self.positions = MemoryPositions()
-        self.partitions: dict[str, int] = {}
+    def __init__(self, plan: Plan, data: Path) -> None:
+        loop = asyncio.get_running_loop()
+        self.seed = plan.seed
+        self.clock = LoopClock(loop)
+        """True time, and the log's."""
         self.settings = Settings(
             log="memory:",
-            checkpoints="coalesced" if checkpoints == "coalesced" else "immediate",
-            routing_shards=2,
-            executions_shards=2,
-            stimuli_partitions=2,
+            checkpoints=plan.cadence,
+            routing_shards=SHARDS,
+            executions_shards=SHARDS,
+            stimuli_partitions=SHARDS,
         )
         self.topics = topics_of(self.settings)
-        self.calm = False
+        self.codec = AvroCodec()
+        self.positions = MemoryPositions()
+        self.broker = MemoryBroker(self.clock.now_ms)
         for spec in topic_specs(self.settings):
             self.broker.create(spec)
-        self.processes = [Process(self, f"p{i}", WORKERS, data / f"p{i}") for i in range(PROCESSES)]
-        self.holder = Process(self, "holder", ("projector",), data / "holder")
+        self.trace = Trace(hide=str(data))
+        self.faults: Counter[str] = Counter()
+        """Faults that came true, by kind."""
+        self.sky = Sky(self.topics, self.trace, self.faults)
         self.quiet = MemoryLog(self.broker)
-        """A connection without faults, for the world's own eyes."""
+        """A connection without faults, for the eyes of the simulation."""
+        self.shared = MemoryLog(
+            self.broker, faults=self.sky.over(CLIENT, random.Random(f"{plan.seed} {CLIENT}")), send_s=5.0
+        )
+        """The connection of clients of the log."""
+        self.workers = [Process(self, name, ROLES_OF_WORKERS, data / name, versions=ALL_VERSIONS) for name in WORKERS]
+        self.holder = Process(self, HOLDER, ROLES_OF_HOLDER, data / HOLDER, versions=ALL_VERSIONS)
+        self.processes = {process.name: process for process in (*self.workers, self.holder)}
+        self.owners: dict[tuple[str, int], tuple[str, ...]] = {}
+        """Topic and shard → the processes that are told that it is theirs."""
+        self._tasks: dict[str, dict[asyncio.Task[Any], None]] = {name: {} for name in self.processes}
+        loop.set_task_factory(cast("Any", self._new_task))
+        self.deal(random.Random(f"{plan.seed} first owners"))
 
-    def new_id(self) -> str:
-        """An id from the seed."""
-        return f"{self.chance.getrandbits(128):032x}"
+    # ---- life -----------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Starts every process and places every shard."""
-        await asyncio.gather(*(process.start() for process in (*self.processes, self.holder)))
-        self.place()
-
-    def place(self, *, overlap: bool = False) -> None:
-        """Gives each shard to one process by chance; with `overlap`, now and then to a second one too."""
-        for topic, partitions in self.partitions.items():
-            held: dict[str, set[int]] = {process.name: set() for process in self.processes}
-            for partition in range(partitions):
-                owners = 2 if overlap and self.chance.random() < 0.4 else 1
-                for process in self.chance.sample(self.processes, owners):
-                    held[process.name].add(partition)
-            for process in self.processes:
-                if topic in process.assignments:
-                    process.assignments[topic].assign(frozenset(held[process.name]))
-
-    async def storm(self, seconds: float) -> None:
-        """Crashes, pauses and moves for so long."""
-        loop = asyncio.get_running_loop()
-        until = loop.time() + seconds
-        troubles: list[asyncio.Task[None]] = []
-        busy: set[str] = set()
-
-        async def trouble(process: Process) -> None:
-            busy.add(process.name)
-            try:
-                if self.chance.random() < 0.5:
-                    await process.restart()
-                else:
-                    await process.pause(self.chance.uniform(0.5, 15.0))
-            finally:
-                busy.discard(process.name)
-
-        while loop.time() < until:
-            await asyncio.sleep(self.chance.expovariate(0.4))
-            free = [one for one in (*self.processes, self.holder) if one.name not in busy]
-            if free and self.chance.random() < 0.6:
-                troubles.append(asyncio.create_task(trouble(self.chance.choice(free))))
-            else:
-                self.place(overlap=True)
-        await asyncio.gather(*troubles)
-        self.calm = True
-        self.place()
+        """Starts every process."""
+        await asyncio.gather(*(process.start() for process in self.processes.values()))
 
     async def close(self) -> None:
         """Ends every process in order."""
-        await asyncio.gather(*(one.engine.close() for one in (*self.processes, self.holder) if one.engine is not None))
+        await asyncio.gather(*(process.stop() for process in self.processes.values()))
+        await self.shared.close()
         await self.quiet.close()
+
+    def engines(self) -> Sequence[Engine]:
+        """Those that run, by the names of their processes."""
+        return [engine for process in self.processes.values() if process.up for engine in process.engines]
+
+    def views(self) -> Path | None:
+        """Where the views are, while somebody holds them."""
+        return self.holder.data / "views" if self.holder.up else None
+
+    def digest(self) -> str:
+        """The same for two runs exactly if they have left the same records, bytes and times included."""
+        found = hashlib.sha256()
+        for spec in topic_specs(self.settings):
+            for partition in range(spec.partitions):
+                for stored in self.broker.partition(Shard(spec.name, partition)).records:
+                    found.update(repr(stored).encode())
+        return found.hexdigest()[:16]
+
+    # ---- who should own what --------------------------------------------------------------------------------------
+
+    def deal(self, chance: random.Random) -> None:
+        """Gives each shard to one of the processes that are up; to any where none is."""
+        up = [worker.name for worker in self.workers if worker.up] or list(WORKERS)
+        for shard in self._shards():
+            self.owners[shard] = (chance.choice(up),)
+        self.tell()
+
+    def replace(self, process: str, chance: random.Random) -> None:
+        """Gives the shards of a process to others."""
+        others = [worker.name for worker in self.workers if worker.up and worker.name != process]
+        for shard, told in self.owners.items():
+            if process in told and others:
+                self.owners[shard] = (chance.choice(others),)
+        self.tell()
+
+    def settle(self) -> None:
+        """Gives each shard to one process, in turns."""
+        for index, shard in enumerate(self.owners):
+            self.owners[shard] = (WORKERS[index % len(WORKERS)],)
+        self.tell()
+
+    def tell(self) -> None:
+        """Tells every process what is its own now."""
+        for worker in self.workers:
+            for topic in {topic: None for topic, _ in self.owners}:
+                worker.assign(topic, self.assigned(worker.name, topic))
+
+    def assigned(self, process: str, topic: str) -> frozenset[int]:
+        """The shards of a topic that a process is told to be its own."""
+        return frozenset(shard for (name, shard), told in self.owners.items() if name == topic and process in told)
+
+    def _shards(self) -> list[tuple[str, int]]:
+        journals = [
+            (self.topics.journal(context, shard).topic, shard)
+            for context, shards in self.topics.partitions.items()
+            for shard in range(shards)
+        ]
+        stimuli = self.topics.user("stimuli").topic
+        return [*journals, *((stimuli, shard) for shard in range(self.settings.stimuli_partitions))]
+
+    # ---- whose tasks are whose ------------------------------------------------------------------------------------
+
+    def tasks_of(self, process: str) -> Sequence["asyncio.Task[Any]"]:
+        """Every task that a process's code has made and that has not ended, in the order in which they were made."""
+        return [task for task in self._tasks[process] if not task.done()]
+
+    def _new_task(
+        self, loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, Any], *, context: Context | None = None
+    ) -> "asyncio.Task[Any]":
+        task = asyncio.Task(coroutine, loop=loop, context=context)
+        owner = IN_PROCESS.get() if context is None else context.get(IN_PROCESS, "")
+        if owner:
+            tasks = self._tasks[owner]
+            if len(tasks) >= 1_000:
+                self._tasks[owner] = tasks = {each: None for each in tasks if not each.done()}
+            tasks[task] = None
+        return task

@@ -1,0 +1,287 @@
+"""What may happen in a simulated run, as data: each kind of thing that users do, and each that goes wrong.
+
+A capability that comes later adds its kinds here; `plan.py` draws them, `clients.py` or `troubles.py` carries them out.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+from tests.simulation.workflows import Cadence
+
+WORKERS: Final = ("p0", "p1", "p2")
+"""The processes that own shards."""
+HOLDER: Final = "holder"
+"""The process that holds the views and answers callers."""
+CLIENT: Final = "client"
+"""Connections of clients of the log."""
+SHARDS: Final = 2
+"""Of routing, of executions and of the topic of stimuli."""
+VIEWS: Final = ("trigger-index", "slots", "stimuli", "executions")
+
+BatchFault = Literal["late ack", "lost ack", "late landing", "never lands", "doubled", "refused"]
+Topic = Literal["journal", "inbox", "stimuli", "replies"]
+Weather = Literal["slow", "away", "rough"]
+Expected = Literal["nothing", "seen", "before", "unheard of"]
+
+EXPECTED: Final[tuple[Expected, ...]] = get_args(Expected)
+BATCH_FAULTS: Final[tuple[BatchFault, ...]] = get_args(BatchFault)
+WEATHERS: Final[tuple[Weather, ...]] = get_args(Weather)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """Something that happens at a time."""
+
+    at_s: float
+    """Virtual seconds since the run began."""
+    seed: int
+    """For what is drawn when it happens."""
+
+    @property
+    def fault(self) -> str:
+        """The kind of fault that it is; "" for what users do."""
+        return ""
+
+
+# ---- what users do ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishItem(Item):
+    """A definition is published, by one client or by several at once that have seen the same revision."""
+
+    command_id: str
+    definition: int
+    """Index of `DEFINITIONS`."""
+    version: int
+    cadence: Cadence | None
+    slot: str | None
+    rivals: int = 1
+    """How many publish at once, each another version, all expecting the revision seen last."""
+    expects: Expected = "nothing"
+    """Which revision of the slot is expected."""
+    broken: bool = False
+    """Whether the document is one that is refused."""
+    patient: bool = True
+    """Whether the client asks until it is answered, or gives up at the first doubt."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StimulusItem(Item):
+    """A stimulus is written, one or more times."""
+
+    name: str
+    number: int
+    """Which order, alert, … it is about."""
+    key: str | None
+    correlation: str | None
+    ttl: str | None
+    deliver: str | None
+    copies: int = 1
+    by_log: bool = True
+    """Whether it is written to the topic, or given to the gateway of a process."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MalformedItem(Item):
+    """A record is written that becomes a dead letter."""
+
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CancelItem(Item):
+    """A run is asked to end: one that has begun, or one that there is none of."""
+
+    command_id: str
+    unknown: bool = False
+    patient: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreflightItem(Item):
+    """Somebody asks what a publish would do."""
+
+    definition: int
+    version: int
+    slot: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebuildItem(Item):
+    """An operator has a view rebuilt beside the one that serves."""
+
+    view: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowItem(Item):
+    """A plain client begins to read a journal in the middle, and follows it to the end."""
+
+    context: str
+    partition: int
+
+
+# ---- what goes wrong ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrashItem(Item):
+    """A process dies at some step of the loop, and comes back later."""
+
+    process: str
+    steps: int
+    """So many steps of the loop after its time, so that it dies between any two lines that may wait."""
+    down_s: float
+    deletes: bool = False
+    """Whether the files of its views are gone when it comes back."""
+
+    @property
+    def fault(self) -> str:
+        return "views deleted" if self.deletes else "crash"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseItem(Item):
+    """A process stands still, and wakes up with all that it believed."""
+
+    process: str
+    for_s: float
+    replaced: bool
+    """Whether its shards are given to others meanwhile."""
+
+    @property
+    def fault(self) -> str:
+        return "pause"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveItem(Item):
+    """Shards go to other processes, which is nobody's fault and happens with every rebalance."""
+
+    @property
+    def fault(self) -> str:
+        return "move"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoubleItem(Item):
+    """Two processes believe that they own the same shards."""
+
+    for_s: float
+
+    @property
+    def fault(self) -> str:
+        return "two owners"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwinItem(Item):
+    """One process has two engines for a while, which own the same shards over one connection."""
+
+    process: str
+    for_s: float
+
+    @property
+    def fault(self) -> str:
+        return "two owners in one process"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchItem(Item):
+    """The next batch to a topic of this kind fares badly."""
+
+    kind: BatchFault
+    topic: Topic
+    delay_s: float
+
+    @property
+    def fault(self) -> str:
+        return self.kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeatherItem(Item):
+    """For a while the log is slow, away or treacherous: for one process, or for all."""
+
+    kind: Weather
+    process: str | None
+    for_s: float
+
+    @property
+    def fault(self) -> str:
+        return f"{self.kind} log"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReorderItem(Item):
+    """For a while one inbox takes long, so that messages of one commit arrive in another order elsewhere."""
+
+    context: str
+    partition: int
+    delay_s: float
+    for_s: float
+
+    @property
+    def fault(self) -> str:
+        return "reordering"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockItem(Item):
+    """A process's clock jumps, and differs from the others' from then on."""
+
+    process: str
+    offset_ms: int
+
+    @property
+    def fault(self) -> str:
+        return "clock"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropItem(Item):
+    """An operator throws the rows of a view away."""
+
+    view: str
+
+    @property
+    def fault(self) -> str:
+        return "view dropped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseItem(Item):
+    """A process is stopped in order and comes back with the code of more or fewer versions."""
+
+    process: str
+    versions: int
+    """The versions below this have code."""
+
+    @property
+    def fault(self) -> str:
+        return "old code"
+
+
+FAULTS: Final = (
+    "crash",
+    "views deleted",
+    "pause",
+    "move",
+    "two owners",
+    "two owners in one process",
+    "late ack",
+    "lost ack",
+    "late landing",
+    "never lands",
+    "doubled",
+    "refused",
+    "slow log",
+    "away log",
+    "rough log",
+    "reordering",
+    "clock",
+    "view dropped",
+    "old code",
+)
+"""Every kind; a run of the usual length has each of them at least once."""

@@ -1,0 +1,331 @@
+"""What will happen in a simulated run, drawn from a seed before it begins: a list of items, each with its time.
+
+    seed, steps ─► Plan(items) ─► run.py executes it ─► shrink.py tries the same plan with fewer items
+
+Always true: an item says all that it does, or has a seed of its own for what is drawn when it happens. So leaving one
+out changes nothing about the others, which is what makes a run that fails shrinkable.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from tests.simulation.items import (
+    BATCH_FAULTS,
+    CLIENT,
+    EXPECTED,
+    HOLDER,
+    SHARDS,
+    VIEWS,
+    WEATHERS,
+    WORKERS,
+    BatchFault,
+    BatchItem,
+    CancelItem,
+    ClockItem,
+    CrashItem,
+    DoubleItem,
+    DropItem,
+    Expected,
+    FollowItem,
+    Item,
+    MalformedItem,
+    MoveItem,
+    PauseItem,
+    PreflightItem,
+    PublishItem,
+    RebuildItem,
+    ReleaseItem,
+    ReorderItem,
+    StimulusItem,
+    Topic,
+    TwinItem,
+    Weather,
+    WeatherItem,
+)
+from tests.simulation.workflows import DEFINITIONS, MALFORMED, Cadence, Definition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A run, before it begins."""
+
+    seed: int
+    steps: int
+    """How many things users do, roughly; the length of the run follows from it."""
+    cadence: Cadence
+    """The host's."""
+    items: tuple[Item, ...]
+    """In the order of their times."""
+    kept: tuple[int, ...] | None = None
+    """Where it was shrunk: which items of the whole plan are left."""
+
+    def only(self, kept: Sequence[int]) -> "Plan":
+        """The same with some of the items, by their places in it; they keep the numbers that they have in the whole."""
+        numbers = range(len(self.items)) if self.kept is None else self.kept
+        return replace(
+            self, items=tuple(self.items[place] for place in kept), kept=tuple(numbers[place] for place in kept)
+        )
+
+    @property
+    def ends_s(self) -> float:
+        """When its last item happens."""
+        return max((item.at_s for item in self.items), default=0.0)
+
+
+STEPS: Final = 80
+"""What makes a run of the usual length: some 450 commits."""
+
+
+def draw(seed: int, steps: int) -> Plan:
+    """The plan of a seed."""
+    chance = random.Random(seed)
+    cadence: Cadence = "coalesced" if chance.random() < 0.5 else "immediate"
+    artist = _Artist(chance, steps)
+    items = [*artist.publishes(), *artist.stories(), *artist.errands(), *artist.faults()]
+    return Plan(seed=seed, steps=steps, cadence=cadence, items=tuple(sorted(items, key=lambda item: item.at_s)))
+
+
+class _Artist:
+    """Draws the items of one plan; the order of the draws is part of what a seed means."""
+
+    def __init__(self, chance: random.Random, steps: int) -> None:
+        self._chance = chance
+        self._steps = steps
+        self._span_s = 20.0 + 0.6 * steps
+        self._number = 0
+        self._versions = 1
+
+    def _at(self, first: float = 0.0, last: float = 1.0) -> float:
+        return round(self._chance.uniform(first, last) * self._span_s, 3)
+
+    def _seed(self) -> int:
+        return self._chance.getrandbits(48)
+
+    # ---- publishing ---------------------------------------------------------------------------------------------
+
+    def publishes(self) -> list[Item]:
+        """Each definition once at the beginning, and more as the run goes on."""
+        first = [self._publish(round(0.2 * index, 3), index, None) for index in range(len(DEFINITIONS))]
+        more = [self._publish(self._at(0.1), self._chance.randrange(len(DEFINITIONS)), None) for _ in range(self._more)]
+        return [*first, *more]
+
+    @property
+    def _more(self) -> int:
+        return 2 + self._steps // 20
+
+    def _publish(self, at_s: float, definition: int, slot: str | None) -> PublishItem:
+        chance = self._chance
+        late = at_s > 2.0
+        self._versions += 1
+        expects: Expected = chance.choices(EXPECTED, (6, 4, 1, 1))[0] if late else "nothing"
+        return PublishItem(
+            at_s=at_s,
+            seed=self._seed(),
+            command_id=f"publish-{self._versions}",
+            definition=definition,
+            version=self._versions if chance.random() < 0.8 else max(1, self._versions - 2),
+            cadence=chance.choice((None, None, "immediate", "coalesced")),
+            slot=slot if not late or chance.random() < 0.7 else "second",
+            rivals=chance.choice((2, 3)) if expects == "seen" and chance.random() < 0.6 else 1,
+            expects=expects,
+            broken=late and chance.random() < 0.07,
+            patient=not late or chance.random() < 0.8,
+        )
+
+    # ---- stimuli ------------------------------------------------------------------------------------------------
+
+    def stories(self) -> list[Item]:
+        """What starts runs, and what they wait for: in time, before it, too late, twice or never."""
+        items: list[Item] = []
+        while len(items) < self._steps:
+            items += self._story(self._chance.choices(DEFINITIONS, (6, 1, 2, 2, 2))[0])
+        return items
+
+    def _story(self, definition: Definition) -> list[Item]:
+        chance = self._chance
+        self._number += 1
+        number, at_s = self._number, self._at(0.02)
+        items: list[Item] = [self._stimulus(definition.event, number, at_s, keyed=chance.random() < 0.9)]
+        if definition.waits_for and chance.random() < 0.9:
+            gap_s = chance.choice((-3.0, 0.0, 0.01, 1.0, 8.0, 40.0)) + chance.uniform(0.0, 2.0)
+            correlation = f"k{number}" if definition.correlated else None
+            met_at_s = max(0.0, round(at_s + gap_s, 3))
+            items.append(self._stimulus(definition.waits_for, number, met_at_s, correlation=correlation))
+            if chance.random() < 0.1:
+                again_s = round(met_at_s + chance.uniform(0.0, 10.0), 3)
+                items.append(self._stimulus(definition.waits_for, number, again_s, correlation=correlation))
+        return items
+
+    def _stimulus(
+        self, name: str, number: int, at_s: float, *, keyed: bool = True, correlation: str | None = None
+    ) -> StimulusItem:
+        chance = self._chance
+        return StimulusItem(
+            at_s=at_s,
+            seed=self._seed(),
+            name=name,
+            number=number,
+            key=f"{name}-{number}" if keyed else None,
+            correlation=correlation,
+            ttl=chance.choice((None, "5s", "1h", "1h")),
+            deliver=chance.choice((None, "all", "one")),
+            copies=1 if chance.random() < 0.85 else chance.choice((2, 3)),
+            by_log=chance.random() < 0.7,
+        )
+
+    # ---- the rest of what users do ------------------------------------------------------------------------------
+
+    def errands(self) -> list[Item]:
+        """Cancels, records that nobody can read, preflights, rebuilds, readers."""
+        chance, some = self._chance, 1 + self._steps // 25
+        items: list[Item] = [
+            CancelItem(
+                at_s=self._at(0.1),
+                seed=self._seed(),
+                command_id=f"cancel-{index}",
+                unknown=chance.random() < 0.15,
+                patient=chance.random() < 0.8,
+            )
+            for index in range(some)
+        ]
+        items += [
+            MalformedItem(at_s=self._at(), seed=self._seed(), value=chance.choice(MALFORMED)) for _ in range(some)
+        ]
+        items += [
+            PreflightItem(
+                at_s=self._at(0.1),
+                seed=self._seed(),
+                definition=chance.randrange(len(DEFINITIONS)),
+                version=chance.randint(1, self._versions),
+                slot=chance.choice((None, "second")),
+            )
+            for _ in range(2)
+        ]
+        items.append(RebuildItem(at_s=self._at(0.3), seed=self._seed(), view=chance.choice(VIEWS)))
+        items += [
+            FollowItem(
+                at_s=self._at(0.05, 0.9),
+                seed=self._seed(),
+                context=chance.choice(("routing", "executions")),
+                partition=chance.randrange(SHARDS),
+            )
+            for _ in range(2)
+        ]
+        return items
+
+    # ---- faults -------------------------------------------------------------------------------------------------
+
+    def faults(self) -> list[Item]:
+        """Each kind at least once, and more by chance as the run is longer."""
+        draws: list[Callable[[], Item]] = [
+            self._crash,
+            self._crash,
+            self._deleting,
+            self._pause,
+            self._pause,
+            self._move,
+            self._double,
+            self._twin,
+            self._clock,
+            self._clock,
+            self._release,
+            self._drop,
+            self._reorder,
+            *(partial(self._weather, kind) for kind in WEATHERS),
+            *(partial(self._batch, kind, "journal") for kind in BATCH_FAULTS),
+            *(partial(self._batch, kind, "inbox") for kind in BATCH_FAULTS),
+            self._any_batch,
+        ]
+        return [draw_one() for draw_one in draws] + [self._chance.choice(draws)() for _ in range(self._steps // 12)]
+
+    def _crash(self) -> CrashItem:
+        chance = self._chance
+        return CrashItem(
+            at_s=self._at(0.03),
+            seed=self._seed(),
+            process=chance.choice((*WORKERS, *WORKERS, HOLDER)),
+            steps=chance.randrange(40),
+            down_s=round(chance.expovariate(0.3), 3),
+        )
+
+    def _deleting(self) -> CrashItem:
+        return replace(self._crash(), process=HOLDER, deletes=True)
+
+    def _pause(self) -> PauseItem:
+        chance = self._chance
+        return PauseItem(
+            at_s=self._at(0.03),
+            seed=self._seed(),
+            process=chance.choice((*WORKERS, *WORKERS, HOLDER)),
+            for_s=round(chance.uniform(0.2, 12.0), 3),
+            replaced=chance.random() < 0.7,
+        )
+
+    def _move(self) -> MoveItem:
+        return MoveItem(at_s=self._at(0.03), seed=self._seed())
+
+    def _double(self) -> DoubleItem:
+        return DoubleItem(at_s=self._at(0.03), seed=self._seed(), for_s=round(self._chance.uniform(1.0, 10.0), 3))
+
+    def _twin(self) -> TwinItem:
+        return TwinItem(
+            at_s=self._at(0.03),
+            seed=self._seed(),
+            process=self._chance.choice(WORKERS),
+            for_s=round(self._chance.uniform(1.0, 8.0), 3),
+        )
+
+    def _batch(self, kind: BatchFault, topic: Topic) -> BatchItem:
+        return BatchItem(
+            at_s=self._at(0.0, 0.8),
+            seed=self._seed(),
+            kind=kind,
+            topic=topic,
+            delay_s=round(self._chance.choice((0.001, 0.05, 1.0, 4.0)) * self._chance.uniform(0.5, 1.5), 4),
+        )
+
+    def _any_batch(self) -> BatchItem:
+        topics: tuple[Topic, ...] = ("journal", "journal", "inbox", "stimuli", "replies")
+        return self._batch(self._chance.choice(BATCH_FAULTS), self._chance.choice(topics))
+
+    def _weather(self, kind: Weather) -> WeatherItem:
+        return WeatherItem(
+            at_s=self._at(0.03),
+            seed=self._seed(),
+            kind=kind,
+            process=self._chance.choice((*WORKERS, CLIENT, None, None)),
+            for_s=round(self._chance.uniform(1.0, 10.0), 3),
+        )
+
+    def _reorder(self) -> ReorderItem:
+        chance = self._chance
+        return ReorderItem(
+            at_s=self._at(0.03),
+            seed=self._seed(),
+            context=chance.choice(("routing", "executions")),
+            partition=chance.randrange(SHARDS),
+            delay_s=round(chance.uniform(0.5, 3.0), 3),
+            for_s=round(chance.uniform(4.0, 15.0), 3),
+        )
+
+    def _clock(self) -> ClockItem:
+        return ClockItem(
+            at_s=self._at(),
+            seed=self._seed(),
+            process=self._chance.choice((*WORKERS, HOLDER)),
+            offset_ms=self._chance.randint(-950, 950),
+        )
+
+    def _drop(self) -> DropItem:
+        return DropItem(at_s=self._at(0.1), seed=self._seed(), view=self._chance.choice(VIEWS))
+
+    def _release(self) -> ReleaseItem:
+        return ReleaseItem(
+            at_s=self._at(0.1),
+            seed=self._seed(),
+            process=self._chance.choice(WORKERS),
+            versions=self._chance.randint(1, self._versions),
+        )

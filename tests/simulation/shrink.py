@@ -1,0 +1,52 @@
+"""Makes a run that breaks a rule as short as it can: leaves items of its plan out while the same rule is still broken.
+
+Delta debugging: large parts first, then smaller ones, until no single item can be left out. What users do and what goes
+wrong are items alike; each has a seed of its own, so the rest stays as it was. Who goes next on the loop is drawn anew
+where less happens, so a fault that needs one rare order may be lost on the way; the shrinker then tries the same items
+with another part left out.
+"""
+
+from collections.abc import Callable
+
+from tests.simulation.plan import Plan
+from tests.simulation.run import Result, run
+
+RUNS_MAX = 600
+"""Runs that are tried; a run of few items takes a fraction of a second."""
+
+Tell = Callable[[int, int, Result], None]
+
+
+def shrink(plan: Plan, tell: Tell) -> Result | None:
+    """The result of the shortest run found that still breaks the rule; None where the plan breaks none.
+
+    `tell` hears of each shorter run: items left, runs tried, its result.
+    """
+    best = run(plan)
+    if best.violation is None:
+        return None
+    rule, tried = best.violation.rule, 1
+    chunk = max(1, len(best.plan.items) // 2)
+    while True:
+        at, shorter = 0, False
+        while at < len(best.plan.items) and tried < RUNS_MAX:
+            places = [place for place in range(len(best.plan.items)) if not at <= place < at + chunk]
+            result = _tried(best.plan.only(places))
+            tried += 1
+            if result is not None and result.violation is not None and result.violation.rule == rule:
+                best, shorter = result, True
+                tell(len(places), tried, best)
+            else:
+                at += chunk
+        if tried >= RUNS_MAX or (chunk == 1 and not shorter):
+            return best
+        if not shorter:
+            chunk = max(1, chunk // 2)
+
+
+def _tried(plan: Plan) -> Result | None:
+    """The run of a plan; None where it can't be carried out."""
+    try:
+        return run(plan)
+    except Exception:  # noqa: BLE001 - a run that fails by itself says nothing about the rule
+        return None
