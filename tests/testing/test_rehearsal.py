@@ -26,9 +26,7 @@ FAILING = FaultRates(
 
 def test_time_passes_by_request_and_whatever_is_due_happens_when_it_is_due() -> None:
     """Proves: OPS-05."""
-    began_s = time.monotonic()
     with Rehearsal(shop) as stage:
-        began = stage.now
         stage.publish(shop.orders)
         run_id = stage.start("order.placed", ORDER)
         stage.advance(days=1, hours=23)
@@ -40,9 +38,17 @@ def test_time_passes_by_request_and_whatever_is_due_happens_when_it_is_due() -> 
         assert run.fault.type == "WaitTimedOut"
         assert run.ended_at_ms is not None
         assert timedelta(milliseconds=run.ended_at_ms - run.started_at_ms) == timedelta(days=2)
+
+
+def test_a_year_in_which_nothing_happens_costs_nothing() -> None:
+    """Proves: OPS-05."""
+    with Rehearsal(shop) as stage:
+        stage.publish(shop.orders)
+        began, began_s = stage.now, time.process_time()
         stage.advance(days=365)
-        assert stage.now - began > timedelta(days=367)
-    assert time.monotonic() - began_s < 30
+        assert stage.now - began > timedelta(days=365)
+        # Whatever asks again and again whether there is something to do makes this take minutes.
+        assert time.process_time() - began_s < 10
 
 
 def test_what_is_unfinished_says_what_it_waits_for() -> None:
@@ -134,7 +140,7 @@ def test_in_a_storm_each_order_is_done_once(seed: int) -> None:
     with Rehearsal(shop, seed=seed, faults=FAILING) as stage:
         stage.publish(shop.orders)
         run_ids = [stage.start("order.placed", ORDER, key=f"k-{number}") for number in range(3)]
-        stage.emit("payment.received", PAID, correlation="o-1", deliver="all")
+        stage.emit("payment.received", PAID, correlation="o-1")
         stage.restart()
         stage.calm()
         assert {stage.ended(run_id).run.status for run_id in run_ids} == {"completed"}

@@ -122,7 +122,8 @@ class Rehearsal:
         published = self.client.publish(document, slot=slot, wait_s=ROUTED_MAX_S)
         self._documents[published.publication_id] = document
         if published.status != "active":
-            raise Unfinished(f"expected the publication to become active, found it waits for {published.missing}")
+            missing = "; ".join((*published.missing, *self._problems()))
+            raise Unfinished(f"expected the publication to become active, found that this is missing: {missing}")
         self._rest()
         return published
 
@@ -260,6 +261,11 @@ class Rehearsal:
         self._do(self._at_rest())
         if faults := engine.faults():
             raise Unfinished("expected an engine without faults, found: " + "; ".join(faults))
+
+    def _problems(self) -> list[str]:
+        """Why the engine can't do what it should, in words."""
+        engine = self._stage.engine
+        return [] if engine is None else [*engine.faults(), *engine.waiting()]
 
     async def _at_rest(self) -> None:
         stage, loop = self._stage, asyncio.get_running_loop()

@@ -135,4 +135,6 @@ def settings_of(data: Path, checkpoints: Literal["immediate", "coalesced"]) -> S
         routing_shards=2,
         executions_shards=2,
         stimuli_partitions=1,
+        # A minute would do nothing more here than an hour, and a year has half a million of them.
+        reconcile_s=3600.0,
     )
