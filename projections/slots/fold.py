@@ -68,7 +68,7 @@ def fold(recorded: Recorded, rows: Rows) -> None:
         case (PublicationRetired() | PublicationFailed() | PublicationSuperseded()) as event:
             _end(event, rows)
         case ProjectionRepaired() as event:
-            _repaired(event, rows)
+            _repaired(event, recorded.revision, rows)
         case ClaimsChanged() | ExecutableSaved():
             pass
         case event:
@@ -156,8 +156,9 @@ def _failed(row: PublicationRow, event: PublicationFailed) -> PublicationRow:
     )
 
 
-def _repaired(event: ProjectionRepaired, rows: Rows) -> None:
+def _repaired(event: ProjectionRepaired, revision: int, rows: Rows) -> None:
     row = RepairRow(
+        repair_id=f"{event.reconciliation_id}-{revision:08}",
         reconciliation_id=event.reconciliation_id,
         publication_id=event.publication_id,
         kind=event.kind,

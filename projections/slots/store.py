@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from interlock.domain.publishing.publication.state import Status
+from interlock.domain.publishing.reconciliation.events import Standing
 from interlock.projections.rows import Table
 
 
@@ -91,6 +92,8 @@ class ReachedRow(NamedTuple):
 class RepairRow(NamedTuple):
     """The rows of a publication in a view were otherwise than its slot calls for, and were restated (PRJ-05)."""
 
+    repair_id: str
+    """The reconciliation and its revision; repairs of one pass in their order."""
     reconciliation_id: str
     publication_id: str
     kind: str
@@ -102,8 +105,8 @@ class RepairRow(NamedTuple):
     slot_id: str
     revision: int
     """The slot's revision."""
-    standing: str
-    """How the publication stands: "requested", "prepared", "active" or "gone"."""
+    standing: Standing
+    """What its slot calls for."""
     position: int
     """The append of the publishing journal at which rows and slot were compared."""
     missing_rows: int
@@ -141,8 +144,8 @@ REACHED = Table("reached", ReachedRow, ("publication_id", "partition"))
 REPAIRS = Table(
     "repairs",
     RepairRow,
-    ("reconciliation_id", "publication_id", "kind", "holder"),
-    indexes=(("at_ms", "reconciliation_id"),),
+    ("repair_id",),
+    indexes=(("at_ms", "repair_id"),),
 )
 DRIFT = Table("drift", DriftRow, ("kind",))
 TABLES = (SLOTS, PUBLICATIONS, PROJECTIONS, REACHED, REPAIRS, DRIFT)

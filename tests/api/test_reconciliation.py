@@ -99,3 +99,58 @@ async def test_one_pass_repairs_all_that_is_wrong_in_the_view_and_in_the_replica
     assert {finding.outcome for finding in pass_.findings} == {"repaired"}
     await settled(service)
     assert (rows(engine), held(engine)) == (right, right_held)
+
+
+async def test_a_pass_can_be_asked_for_and_what_it_repaired_is_recorded(service: Service) -> None:
+    """Proves: PRJ-05 (records what it repaired)."""
+    published = await service.publish()
+    await settled(service)
+    identity = published["publicationId"]
+    tampering.change(index(service.engine), f"DELETE FROM bindings WHERE publication_id = '{identity}'")
+    dry = await service.post("/v1/reconcile", {"dryRun": True})
+    assert (dry["dryRun"], dry["rows"], dry["reconciliationId"]) == (True, 1, "")
+    assert (await service.get("/v1/repairs"))["items"] == []
+
+    done = await service.post("/v1/reconcile", {"requestedBy": "ada"})
+    (drifted,) = done["drifted"]
+    assert (drifted["holder"], drifted["outcome"], drifted["missing"]) == (VIEW, "repaired", 1)
+    await settled(service)
+    (repair,) = (await service.get("/v1/repairs"))["items"]
+    assert (repair["publicationId"], repair["missing"], repair["requestedBy"]) == (identity, 1, "ada")
+    assert repair["reconciliationId"] == done["reconciliationId"]
+    events = await service.get(f"/v1/history/reconciliation:{done['reconciliationId']}", wait=WAIT_S)
+    assert [(event["type"], event["data"]["standing"]) for event in events["items"]] == [
+        ("publishing.ProjectionRepaired", "active")
+    ]
+    drift = (await service.get("/v1/projections/trigger-index"))["drift"]
+    assert (drift["repairs"], drift["rows"], drift["lastAtMs"]) == (1, 1, repair["atMs"])
+    again = await service.post("/v1/reconcile", {})
+    assert (again["rows"], again["drifted"], again["reconciliationId"]) == (0, [], "")
+
+
+async def test_repairs_come_in_pages_newest_first(service: Service) -> None:
+    await service.publish()
+    await settled(service)
+    tampering.change(
+        index(service.engine),
+        *(
+            f"INSERT INTO candidates SELECT 'dead-{number}', shell, definition_id, slot_id FROM candidates LIMIT 1"
+            for number in range(3)
+        ),
+    )
+    await service.post("/v1/reconcile", {})
+    await settled(service)
+    first = await service.get("/v1/repairs", limit=2)
+    rest = await service.get("/v1/repairs", limit=2, after=first["next"])
+    found = [each["publicationId"] for each in (*first["items"], *rest["items"])]
+    assert (sorted(found), rest["next"]) == ([f"dead-{number}" for number in range(3)], None)
+
+
+async def test_a_view_that_has_stopped_is_told_and_asked_for_nothing(service: Service) -> None:
+    await service.publish()
+    await settled(service)
+    tampering.change(index(service.engine), "DELETE FROM bindings", "UPDATE _view SET error = 'it can not fold'")
+    found = await service.post("/v1/reconcile", {})
+    states = {copy["holder"] == VIEW: (copy["state"], copy["why"]) for copy in found["copies"]}
+    assert states == {True: ("stopped", "it can not fold"), False: ("compared", "")}
+    assert found["drifted"] == []

@@ -9,8 +9,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from interlock.api import health, history, projections, publishing, runs, stimuli, transitions
-from interlock.api.bodies import CancelBody, PreflightBody, PublishBody, RebuildBody, UnpublishBody
+from interlock.api import audit, health, history, projections, publishing, reconciling, runs, stimuli, transitions
+from interlock.api.bodies import (
+    CancelBody,
+    PreflightBody,
+    PublishBody,
+    RebuildBody,
+    ReconcileBody,
+    UnpublishBody,
+)
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer, Endpoint, Json
 from interlock.api.failures import respond
@@ -148,6 +155,36 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
         handler=history.history,
         answer=types.Page[types.HistoryEntry],
         parameters=(*_LIST, "wait"),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/states/{aggregate}",
+        routed_as="/v1/states/{aggregate:path}",
+        handler=audit.state,
+        answer=types.AggregateState,
+        parameters=("shell", "at"),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/why/{definition}/{name}",
+        routed_as="/v1/why/{slot:path}",
+        handler=audit.why,
+        answer=types.Why,
+        parameters=("shell",),
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/reconcile",
+        handler=reconciling.reconcile,
+        answer=types.Reconciled,
+        body=ReconcileBody,
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/repairs",
+        handler=reconciling.repairs,
+        answer=types.Page[types.Repair],
+        parameters=_LIST,
     ),
     Endpoint(
         method="GET",

@@ -99,6 +99,14 @@ class RebuildBody(Body):
     """Takes digests of the rows before and after, where they swap."""
 
 
+class ReconcileBody(Body):
+    """Asks for one pass of reconciliation."""
+
+    dry_run: bool = False
+    """Only compares, and asks for no repair."""
+    requested_by: Said = ""
+
+
 async def read_bytes(request: Request, bytes_max: int = BODY_BYTES_MAX) -> bytes:
     """The body, if it isn't too large; what is too large is not read to its end."""
     too_large = Failure(413, "too-large", f"Expected a body of at most {bytes_max} bytes, found more.")

@@ -40,6 +40,7 @@ PARAMETERS: Final[dict[str, str]] = {
     "above": "Only revisions above this one.",
     "wait": "Seconds to wait until there is what the endpoint waits for; without it the answer comes at once.",
     "seen": "The `mark` of an answer that the caller has: with `wait` the answer comes once something is different.",
+    "at": "A revision, or an instant such as 2026-03-01T12:00:00Z; now if it is left out.",
     "position": "The position that a publish was answered with; the answer knows of it, or is 503.",
     "status": "Only those of this status.",
     "definition": "Only those of this definition.",

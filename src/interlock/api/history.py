@@ -17,7 +17,16 @@ from interlock.projections.paging import PAGE_BYTES_MAX
 from interlock.sdk.types import HistoryEntry, Page
 
 VIEW: Final = "history"
-KINDS: Final = ("execution", "publication", "slot", "stimulus", "dead-letter", "executable")
+KINDS: Final = (
+    "execution",
+    "publication",
+    "slot",
+    "stimulus",
+    "dead-letter",
+    "executable",
+    "reconciliation",
+    "unpublish",
+)
 """The kinds of aggregates that are found by their id alone."""
 _ID = re.compile(r"[0-9a-f]{32}")
 
@@ -30,7 +39,7 @@ async def history(context: Context, request: Request) -> Answer[Page[HistoryEntr
     """
     above, limit = above_of(request), limit_of(request, EVENTS_MAX)
     parts = path_parts(request, "/v1/history/")
-    streams = _streams(parts, shell_of(request))
+    streams = streams_of(parts, shell_of(request))
 
     async def look() -> Page[HistoryEntry]:
         entries, may_be_cut = await context.ask(_question(context, streams, above, limit))
@@ -62,7 +71,7 @@ def _question(
     return ask
 
 
-def _streams(parts: tuple[str, ...], shell: str) -> tuple[str, ...]:
+def streams_of(parts: tuple[str, ...], shell: str) -> tuple[str, ...]:
     """The streams that a name may mean, to be tried in order."""
     if len(parts) == 2 and ":" not in parts[0]:
         return (f"slot:{slot_id(shell, *parts)}",)

@@ -19,7 +19,7 @@ from interlock.log.port import LogError, Shard
 from interlock.projections.reader import FillingStopped, WarmingUp
 from interlock.projections.views import VIEWS
 from interlock.runtime.rebuilds import RebuildFiles, RebuildReport
-from interlock.sdk.types import Page, Rebuild, ShardPosition, ViewStatus
+from interlock.sdk.types import Page, Rebuild, ShardPosition, ViewDrift, ViewStatus
 
 LOOK_S: Final = 0.1
 """How often a request that waits looks at how a view is."""
@@ -80,6 +80,7 @@ async def _status(context: Context, view: str) -> ViewStatus:
     known = [each for each in behind if each is not None]
     lag = sum(known) if len(known) == len(behind) else None
     report = await context.ask(lambda: _files(context, view).latest())
+    drift = await context.ask(lambda: _drift(context, view))
     found = ViewStatus(
         view=view,
         state=state,
@@ -89,8 +90,18 @@ async def _status(context: Context, view: str) -> ViewStatus:
         error=error,
         shards=tuple(_shard(shard, positions.get(shard, START), end) for shard, end in zip(shards, ends, strict=True)),
         rebuild=None if report is None else _rebuild(view, report),
+        drift=drift,
     )
     return marked(found)
+
+
+def _drift(context: Context, view: str) -> ViewDrift | None:
+    """How often its rows were found wrong, as far as the view `slots` knows."""
+    try:
+        row = context.queries.repairs.drift().get(view)
+    except WarmingUp:
+        return None
+    return None if row is None else ViewDrift(repairs=row.repairs, rows=row.wrong_rows, last_at_ms=row.last_at_ms)
 
 
 def _read(context: Context, view: str) -> tuple[_State, str, dict[Shard, Position]]:

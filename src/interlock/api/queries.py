@@ -10,6 +10,7 @@ from interlock.projections.history.query import History, SqliteHistory
 from interlock.projections.reader import ViewReader
 from interlock.projections.recorded import Codec
 from interlock.projections.slots.query import Slots, SqliteSlots
+from interlock.projections.slots.repairs import Repairs, SqliteRepairs
 from interlock.projections.stimuli.query import SqliteStimuli, Stimuli
 from interlock.projections.views import VIEWS
 
@@ -19,6 +20,7 @@ class Queries:
     """What may be asked."""
 
     slots: Slots
+    repairs: Repairs
     executions: Executions
     stimuli: Stimuli
     history: History
@@ -36,6 +38,7 @@ def open_queries(directory: Path, codec: Codec) -> Queries:
     readers = {view.name: ViewReader(directory, view) for view in VIEWS}
     return Queries(
         slots=SqliteSlots(readers["slots"]),
+        repairs=SqliteRepairs(readers["slots"]),
         executions=SqliteExecutions(readers["executions"]),
         stimuli=SqliteStimuli(readers["stimuli"]),
         history=SqliteHistory(readers["history"], codec),

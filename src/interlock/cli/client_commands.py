@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from interlock.cli import publishing_commands
+from interlock.cli import audit_commands, publishing_commands
 from interlock.cli.asking import asking, user
 from interlock.cli.codes import Code, usage
 from interlock.cli.lazily import lazily
@@ -26,7 +26,7 @@ def add_to(app: typer.Typer) -> None:
     """Adds the verbs."""
     publishing_commands.add_to(app)
     app.command("emit")(emit)
-    app.command("history")(history)
+    audit_commands.add_to(app)
     for name, (help_, commands) in GROUPS.items():
         group = typer.Typer(help=help_, no_args_is_help=True, rich_markup_mode=None)
         for command, function in commands.items():
@@ -185,20 +185,6 @@ def runs_cancel(
 # ---- history and views ----------------------------------------------------------------------------------------------
 
 
-def history(
-    aggregate: Annotated[str, typer.Argument(help="execution:<id> or another stream, an id, or definition/slot.")],
-    limit: Annotated[int | None, typer.Option(min=1, max=1000, help="The most events.")] = None,
-    after: Annotated[str, typer.Option("--after", help="Only events above this revision.")] = "",
-    api: Api = "",
-    shell: Shell = "default",
-    as_json: AsJson = False,
-) -> None:
-    """Show the events of an aggregate in order."""
-    with asking(api, shell) as client:
-        page = client.history(aggregate, limit=limit, after=after or None)
-    print_json(page) if as_json else show.history(page)
-
-
 def projections_list(api: Api = "", shell: Shell = "default", as_json: AsJson = False) -> None:
     """List the views: state, lag, and their last rebuild."""
     with asking(api, shell) as client:
@@ -240,6 +226,7 @@ GROUPS: Final[Mapping[str, tuple[str, Mapping[str, Callable[..., None]]]]] = {
     ),
     "stimuli": ("What came in, and what it did.", {"list": stimuli_list, "show": stimuli_show}),
     "dead-letters": ("What could not be routed.", {"list": dead_letters_list, "show": dead_letters_show}),
+    "repairs": ("What reconciliation repaired.", {"list": audit_commands.repairs_list}),
     "projections": ("How the views are.", {"list": projections_list, "rebuild": projections_rebuild}),
 }
 """Verbs of two words: what they are about, and what is done with it."""

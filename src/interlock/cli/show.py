@@ -262,13 +262,6 @@ def progress(found: RunDetail) -> str:
     return clean(f"{row.status}, {steps}{f': {trouble}' if trouble else ''}")
 
 
-def history(page: Page[HistoryEntry]) -> None:
-    """The events of an aggregate."""
-    rows = [(each.revision, instant(each.time_ms), each.type, each.actor, short(each.data, 140)) for each in page.items]
-    print_table(("REVISION", "TIME", "EVENT", "BY", "DATA"), rows, "No events.")
-    _more(page.next)
-
-
 def projections(found: Sequence[ViewStatus]) -> None:
     """Views as a table."""
     rows = [
@@ -277,11 +270,12 @@ def projections(found: Sequence[ViewStatus]) -> None:
             each.state,
             "unknown" if each.lag is None else each.lag,
             "" if each.rebuild is None else f"{each.rebuild.state} {instant(each.rebuild.ended_at_ms)}",
+            "" if each.drift is None else f"{each.drift.rows} rows",
             each.error or each.waiting_for,
         )
         for each in found
     ]
-    print_table(("VIEW", "STATE", "LAG", "LAST REBUILD", "TROUBLE"), rows, "No views.")
+    print_table(("VIEW", "STATE", "LAG", "LAST REBUILD", "REPAIRED", "TROUBLE"), rows, "No views.")
 
 
 def rebuilds(found: Sequence[Rebuild]) -> None:

@@ -13,6 +13,7 @@ doing anything twice; the client does so by itself where a connection breaks.
 import json
 from collections.abc import Iterator
 
+from interlock.sdk.auditing import Auditing
 from interlock.sdk.connection import TIMEOUT_S, TRIES_MAX, WAIT_S_MAX, ApiError, BadArgument, Unreachable, part
 from interlock.sdk.publishing import Publishing
 from interlock.sdk.types import (
@@ -36,7 +37,7 @@ from interlock.sdk.wire import WireError, from_wire
 __all__ = ["TIMEOUT_S", "TRIES_MAX", "WAIT_S_MAX", "ApiError", "BadArgument", "Client", "Unreachable", "WireError"]
 
 
-class Client(Publishing):
+class Client(Publishing, Auditing):
     """A connection to one API; to be closed, or used in a `with`. Every verb raises `ApiError` and
     `Unreachable`, and `BadArgument` for an id that no path can hold."""
 

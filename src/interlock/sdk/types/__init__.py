@@ -4,6 +4,7 @@ On the wire field names are in camel case and instants are milliseconds since 19
 JSON values themselves. A client passes over fields that it doesn't know, so that newer servers can be asked too.
 """
 
+from interlock.sdk.types.audit import AggregateState, Why, WhyPrepared, WhyReplaced
 from interlock.sdk.types.common import Health, Json, Page
 from interlock.sdk.types.problems import Conflict, DocumentFault, Problem
 from interlock.sdk.types.publishing import (
@@ -18,6 +19,7 @@ from interlock.sdk.types.publishing import (
     Unpublish,
     Unpublished,
 )
+from interlock.sdk.types.reconciling import ComparedCopy, Drifted, Reconciled, Repair
 from interlock.sdk.types.runs import (
     ENDED,
     Cancel,
@@ -32,17 +34,20 @@ from interlock.sdk.types.runs import (
     Wait,
 )
 from interlock.sdk.types.stimuli import DeadLetter, Emitted, Origin, Resume, Start, Stimulus, StimulusDetail
-from interlock.sdk.types.views import HistoryEntry, Rebuild, ShardPosition, ViewStatus
+from interlock.sdk.types.views import HistoryEntry, Rebuild, ShardPosition, ViewDrift, ViewStatus
 
 __all__ = [
     "ENDED",
+    "AggregateState",
     "Cancel",
     "Cancelled",
     "Claim",
+    "ComparedCopy",
     "Conflict",
     "Counts",
     "DeadLetter",
     "DocumentFault",
+    "Drifted",
     "Emitted",
     "Fault",
     "Health",
@@ -57,6 +62,8 @@ __all__ = [
     "PublicationDetail",
     "Published",
     "Rebuild",
+    "Reconciled",
+    "Repair",
     "Resume",
     "Run",
     "RunDetail",
@@ -71,6 +78,10 @@ __all__ = [
     "Unpublish",
     "Unpublished",
     "Unserved",
+    "ViewDrift",
     "ViewStatus",
     "Wait",
+    "Why",
+    "WhyPrepared",
+    "WhyReplaced",
 ]

@@ -63,6 +63,17 @@ class Rebuild:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ViewDrift:
+    """How often rows of a view were not as the slots call for; `repairs list` tells each."""
+
+    repairs: int
+    """Publications whose rows were stated anew."""
+    rows: int
+    """Rows that were wrong."""
+    last_at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ViewStatus:
     """How a view is."""
 
@@ -80,5 +91,7 @@ class ViewStatus:
     shards: tuple[ShardPosition, ...]
     rebuild: Rebuild | None
     """The last one that was asked for."""
+    drift: ViewDrift | None = None
+    """None where its rows were never found wrong, or are compared with nothing."""
     mark: str = ""
     """Given as `seen` with `wait`, the next answer comes once something is different."""
