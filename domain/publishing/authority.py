@@ -126,7 +126,7 @@ class Authority:
         self._slots[event.slot_id] = slot_state.evolve(before, event)
         removed = self._bindings.pop(gone, ())
         added = self._bindings.get(come, ())
-        for identity in {binding.identity for binding in (*removed, *added)}:
+        for identity in dict.fromkeys(binding.identity for binding in (*removed, *added)):
             key = (event.shell, identity)
             stay = (binding for binding in self._by_identity.get(key, ()) if binding.slot_id != event.slot_id)
             now = (*stay, *(binding for binding in added if binding.identity == identity))
