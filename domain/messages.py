@@ -19,6 +19,15 @@ class Origin:
     offset: int = -1
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """Whose a slot is."""
+
+    kind: str
+    """Such as "team", "service" or "user"."""
+    id: str
+
+
 # ---- to publishing ------------------------------------------------------------------------------------------------
 
 
@@ -36,6 +45,31 @@ class Publish:
     """The slot revision that the caller observed; None takes the one found when the command is handled."""
     requested_by: str
     requested_at_ms: int
+    owner: Owner | None = None
+    """Whose the slot shall be; who names nobody may change only what nobody owns."""
+    take_over: bool = False
+    """Whether another owner is no obstacle (PUB-19)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restore:
+    """Asks that an earlier publication of a slot becomes its authority again, as a new publication (PUB-20)."""
+
+    command_id: str
+    shell: str
+    definition_id: str
+    slot: str | None
+    """A slot's name; None lets the policy decide (PUB-06)."""
+    publication_id: str | None
+    """The one to restore; None takes the one that had authority before the present one."""
+    expect_revision: int | None
+    """The slot revision that the caller observed; None takes the one found when the command is handled."""
+    requested_by: str
+    requested_at_ms: int
+    owner: Owner | None = None
+    """Whose the slot shall be; who names nobody may change only what nobody owns."""
+    take_over: bool = False
+    """Whether another owner is no obstacle (PUB-19)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +85,10 @@ class Unpublish:
     """The slot revision that the caller observed; None takes the one found when the command is handled."""
     requested_by: str
     requested_at_ms: int
+    owner: Owner | None = None
+    """Who asks, where the slot has an owner; it stays the slot's while that is empty."""
+    take_over: bool = False
+    """Whether another owner is no obstacle (PUB-19)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,6 +298,7 @@ class Reply:
 
 Message = (
     Publish
+    | Restore
     | Unpublish
     | ProjectionAnswered
     | RoutingReached

@@ -22,6 +22,7 @@ from interlock.domain.publishing.claims import events as claims
 from interlock.domain.publishing.executable import events as executable
 from interlock.domain.publishing.publication import events as publication
 from interlock.domain.publishing.reconciliation import events as reconciliation
+from interlock.domain.publishing.reference import events as reference
 from interlock.domain.publishing.slot import events as slot
 from interlock.domain.publishing.unpublish import events as unpublish
 from interlock.domain.routing.dead_letter import events as dead_letter
@@ -56,6 +57,8 @@ STORED: tuple[Row, ...] = (
     Row("publishing.ExecutableSaved", executable.ExecutableSaved),
     Row("publishing.SlotActivated", slot.SlotActivated),
     Row("publishing.SlotEmptied", slot.SlotEmptied),
+    Row("publishing.SourceReferenceCreated", reference.SourceReferenceCreated),
+    Row("publishing.SourceReferenceRetired", reference.SourceReferenceRetired),
     Row("publishing.Unpublished", unpublish.Unpublished),
     Row("publishing.UnpublishSuperseded", unpublish.UnpublishSuperseded),
     Row("publishing.UnpublishShardReached", unpublish.UnpublishShardReached),
@@ -84,6 +87,7 @@ STORED: tuple[Row, ...] = (
     Row("executions.ExecutionCompleted", execution.ExecutionCompleted),
     Row("executions.CheckpointsCoalesced", execution.CheckpointsCoalesced),
     Row("messages.Publish", messages.Publish),
+    Row("messages.Restore", messages.Restore),
     Row("messages.Unpublish", messages.Unpublish),
     Row("messages.ProjectionAnswered", messages.ProjectionAnswered),
     Row("messages.RoutingReached", messages.RoutingReached),
@@ -104,6 +108,7 @@ STORED: tuple[Row, ...] = (
 
 NESTED: Mapping[str, type] = {
     "messages.Origin": messages.Origin,
+    "messages.Owner": messages.Owner,
     "publishing.Binding": publication.Binding,
     "publishing.Claim": claims.Claim,
     "publishing.ClaimConflict": publication.ClaimConflict,

@@ -7,9 +7,20 @@ sentence names the path of the first thing that is wrong.
 
 import json
 from collections.abc import Iterable
-from typing import Annotated, Final, Literal, cast
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal, Self, cast
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 
 from interlock.domain.definitions.names import name_fault, node_id_fault, source_fault
@@ -138,6 +149,21 @@ Step = Annotated[
 ]
 
 
+class PublishPart(Part):
+    """What the workflow demands of publishing where a request names no slot; it is no part of what runs."""
+
+    slot: Name | None = None
+    """The slot that such a request is for."""
+    explicit: bool = False
+    """Such a request is refused: every slot has to be named."""
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if self.explicit and self.slot is not None:
+            raise ValueError('expected "slot" or "explicit", found both')
+        return self
+
+
 class Document(Part):
     """A definition as its author wrote it."""
 
@@ -152,6 +178,7 @@ class Document(Part):
     checkpoints: Literal["immediate", "coalesced"] | None = None
     version: Name | None = None
     """Declared by the author; the hash of the structural contract if absent (VER-01)."""
+    publish: PublishPart | None = None
 
 
 def parse(text: str) -> Document | Refusal:
@@ -174,8 +201,17 @@ def parse(text: str) -> Document | Refusal:
         return _misfit(error)
 
 
-def attributed(text: str) -> str | None:
-    """The definition that a document is of, also where the rest of it is wrong; None where nothing says so.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribution:
+    """What a document says of itself, also where the rest of it is wrong."""
+
+    definition_id: str
+    publish: PublishPart | None
+    """None where it demands nothing, or nothing that can be read."""
+
+
+def attributed(text: str) -> Attribution | None:
+    """The definition that a document is of, whatever else is wrong with it; None where nothing says so.
 
     What is too large is not read. A name that stands twice names nothing.
     """
@@ -185,8 +221,15 @@ def attributed(text: str) -> str | None:
         value: object = json.loads(text, object_pairs_hook=_without_doubled_name)
     except (ValueError, RecursionError):
         return None
-    name = cast("dict[str, object]", value).get("name") if isinstance(value, dict) else None
-    return name if isinstance(name, str) and name_fault(name) is None else None
+    found = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    name = found.get("name")
+    if not isinstance(name, str) or name_fault(name) is not None:
+        return None
+    try:
+        publish = PublishPart.model_validate(found["publish"]) if found.get("publish") is not None else None
+    except ValidationError:
+        publish = None
+    return Attribution(definition_id=name, publish=publish)
 
 
 def _without_doubled_name(pairs: list[tuple[str, object]]) -> dict[str, object]:

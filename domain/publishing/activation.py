@@ -6,12 +6,14 @@ itself, not as they were when the candidate was staged (PUB-11, PUB-12); until t
 """
 
 from interlock.domain.decider import Intent
-from interlock.domain.messages import DecideAt
+from interlock.domain.messages import DecideAt, Owner
 from interlock.domain.publishing.claims.events import Claim, ClaimsChanged
 from interlock.domain.publishing.claims.state import conflicts
 from interlock.domain.publishing.here import Here
 from interlock.domain.publishing.publication.events import PublicationActivated, PublicationRetired
 from interlock.domain.publishing.publication.state import Publication
+from interlock.domain.publishing.reference.events import SourceReferenceCreated, SourceReferenceRetired
+from interlock.domain.publishing.reference.state import reference_id
 from interlock.domain.publishing.slot.events import SlotActivated, SlotEmptied
 from interlock.domain.publishing.slot.state import Slot
 from interlock.domain.publishing.story import Story
@@ -23,15 +25,15 @@ def select(here: Here, candidate: Publication, story: Story) -> None:
     if slot.revision != candidate.expected_revision:
         story.lose(candidate, slot.revision)
         return
-    claims = _claims(candidate)
+    claims = claims_of(candidate)
     if found := conflicts(here.shard.ledger(candidate.shell), candidate.slot_id, claims):
         story.clash(candidate, found)
         return
     _activate(here, candidate, slot.publication_id, claims, story)
 
 
-def empty(here: Here, slot: Slot, unpublish_id: str, story: Story) -> int:
-    """The slot selects nothing any more; gives its revision after that."""
+def empty(here: Here, slot: Slot, unpublish_id: str, owner: Owner | None, story: Story) -> int:
+    """The slot selects nothing any more, and is this owner's; gives its revision after that."""
     emptied = SlotEmptied(
         slot_id=slot.slot_id,
         shell=slot.shell,
@@ -41,6 +43,7 @@ def empty(here: Here, slot: Slot, unpublish_id: str, story: Story) -> int:
         unpublish_id=unpublish_id,
         revision=slot.revision + 1,
         at_ms=here.now_ms,
+        owner=owner,
     )
     story.change(f"slot:{slot.slot_id}", emptied)
     _retire(here, slot.publication_id, story, unpublish_id=unpublish_id)
@@ -53,6 +56,7 @@ def empty(here: Here, slot: Slot, unpublish_id: str, story: Story) -> int:
         claims=(),
     )
     story.change(f"claims:{slot.shell}", given_up)
+    _stop_referring(here, slot.publication_id, story)
     _ask_routing(here, slot.shell, slot.publication_id, story)
     return emptied.revision
 
@@ -67,6 +71,7 @@ def _activate(here: Here, candidate: Publication, replaced: str, claims: tuple[C
         replaced_publication_id=replaced,
         revision=candidate.expected_revision + 1,
         at_ms=here.now_ms,
+        owner=candidate.owner,
     )
     story.change(f"slot:{candidate.slot_id}", selected)
     activated = PublicationActivated(
@@ -76,6 +81,7 @@ def _activate(here: Here, candidate: Publication, replaced: str, claims: tuple[C
         position=here.position,
         routing_shards=here.routing_shards,
         at_ms=here.now_ms,
+        source_reference_id=reference_id(candidate.publication_id),
     )
     story.about(candidate, activated)
     if replaced:
@@ -89,6 +95,9 @@ def _activate(here: Here, candidate: Publication, replaced: str, claims: tuple[C
         claims=claims,
     )
     story.change(f"claims:{candidate.shell}", changed)
+    _refer(here, candidate, story)
+    if replaced:
+        _stop_referring(here, replaced, story)
     _ask_routing(here, candidate.shell, candidate.publication_id, story)
 
 
@@ -99,6 +108,27 @@ def _retire(here: Here, publication_id: str, story: Story, *, replaced_by: str =
     story.about(here.shard.publications[publication_id], retired)
 
 
+def _refer(here: Here, publication: Publication, story: Story) -> None:
+    """From now on the publication keeps its executable (PUB-17)."""
+    created = SourceReferenceCreated(
+        reference_id=reference_id(publication.publication_id),
+        kind="published",
+        publication_id=publication.publication_id,
+        slot_id=publication.slot_id,
+        shell=publication.shell,
+        definition_id=publication.definition_id,
+        definition_version=publication.definition_version,
+        artifact_id=publication.artifact_id,
+        at_ms=here.now_ms,
+    )
+    story.change(f"source-reference:{created.reference_id}", created)
+
+
+def _stop_referring(here: Here, publication_id: str, story: Story) -> None:
+    retired = SourceReferenceRetired(reference_id=reference_id(publication_id), at_ms=here.now_ms)
+    story.change(f"source-reference:{retired.reference_id}", retired)
+
+
 def _ask_routing(here: Here, shell: str, publication_id: str, story: Story) -> None:
     """Every routing shard shall decide at this commit, and say so for this publication."""
     decide_at = DecideAt(shell=shell, publication_id=publication_id, position=here.position)
@@ -106,7 +136,7 @@ def _ask_routing(here: Here, shell: str, publication_id: str, story: Story) -> N
         story.intend(Intent("routing", "", decide_at, partition=partition))
 
 
-def _claims(publication: Publication) -> tuple[Claim, ...]:
+def claims_of(publication: Publication) -> tuple[Claim, ...]:
     """What the bindings of a publication claim."""
     return tuple(
         Claim(claim=binding.claim, cardinality=binding.cardinality, node_id=binding.node_id)

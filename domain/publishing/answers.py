@@ -30,8 +30,11 @@ def _active(publication: Publication) -> str:
         "revision": publication.revision,
         "position": publication.position,
     }
+    if publication.restores:
+        result["restores"] = publication.restores
     if publication.replaced_unserved:
-        result["replacedBy"] = publication.replaced_by
+        by = "replacedBy" if publication.replaced_by else "unpublishedBy"
+        result[by] = publication.replaced_by or publication.unpublish_id
     return body(result)
 
 

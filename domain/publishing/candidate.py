@@ -1,35 +1,52 @@
-"""What a request to publish means here and now: the common part of a preflight and of a publish.
+"""What a request to change authority means here and now: its slot, and for a publish what it compiles to.
 
-Intent is resolved as request > host policy: a request that names no slot goes to `default` and replaces its authority
-(PUB-06). No other slot name is ever made up (PUB-07).
+The common part of a preflight and of what it looks ahead to. Who decides on the slot stands in `policy`, and who may
+change it in `owner`; what was observed of it is compared in the activation, here only to tell it early.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from interlock.domain.definitions.compiler import compile_document
-from interlock.domain.definitions.document import attributed
+from interlock.domain.definitions.document import PublishPart, attributed
 from interlock.domain.definitions.executable import Executable
 from interlock.domain.definitions.names import name_fault
 from interlock.domain.definitions.providers import TriggerProvider
+from interlock.domain.messages import Owner
 from interlock.domain.publishing.claims.events import Claim
 from interlock.domain.publishing.claims.state import Conflict, conflicts
+from interlock.domain.publishing.owner import owner_after
+from interlock.domain.publishing.policy import NO_POLICY, HostPolicy, PolicySource, WorkflowPolicy, choose
 from interlock.domain.publishing.shard import PublishingShard
 from interlock.domain.publishing.slot.state import Slot
 from interlock.domain.refusal import Refusal
 from interlock.domain.sharding import slot_id
 
-DEFAULT_SLOT: Final = "default"
 CLAIMANTS_TOLD_MAX: Final = 3
 """Conflicts that a sentence names; all stand beside it as data."""
-PolicySource = Literal["request", "host"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What a request says of the slot that it is for."""
+
+    shell: str
+    slot: str | None
+    """Its name; None lets the policies decide."""
+    expect_revision: int | None
+    """What the caller observed; None takes what is found."""
+    owner: Owner | None
+    """Whose the slot shall be, and who asks."""
+    take_over: bool
+    """Whether another owner is no obstacle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """The slot that a request is for, as it is found."""
 
+    shell: str
     definition_id: str
     slot_id: str
     slot_name: str
@@ -37,6 +54,8 @@ class Target:
     slot: Slot
     expected_revision: int
     """What the caller observed, or what was found if it said nothing; never above what was found."""
+    owner: Owner | None
+    """Whose the slot is once the request is done."""
 
     @property
     def lost(self) -> bool:
@@ -49,6 +68,7 @@ class Candidate:
     """A request that compiles, held against what has authority."""
 
     target: Target
+    policy: WorkflowPolicy
     executable: Executable
     claims: tuple[Claim, ...]
     conflicts: tuple[Conflict, ...]
@@ -59,57 +79,67 @@ class Unfit:
     """A request whose document says which definition it is of, and can't be run."""
 
     target: Target
+    policy: WorkflowPolicy
     refusal: Refusal
 
 
 def resolve(
-    shard: PublishingShard,
-    shell: str,
-    document: str,
-    slot: str | None,
-    expect_revision: int | None,
-    providers: Sequence[TriggerProvider],
+    shard: PublishingShard, wish: Wish, document: str, *, providers: Sequence[TriggerProvider], host_policy: HostPolicy
 ) -> Candidate | Unfit | Refusal:
     """The candidate that a request makes, or why it makes none; a refusal where it can't even be attributed."""
     compiled = compile_document(document, providers)
-    definition_id = attributed(document) if isinstance(compiled, Refusal) else compiled.definition_id
-    if definition_id is None:
+    attribution = attributed(document)
+    if attribution is None:
         assert isinstance(compiled, Refusal), "expected a document that compiles to name its definition"
         return compiled
-    target = aim(shard, shell, definition_id, slot, expect_revision)
+    policy = _policy(attribution.publish)
+    target = aim(shard, wish, attribution.definition_id, policy, host_policy)
     if isinstance(target, Refusal):
         return target
     if isinstance(compiled, Refusal):
-        return Unfit(target=target, refusal=compiled)
+        return Unfit(target=target, policy=policy, refusal=compiled)
     claims = tuple(
         Claim(claim=trigger.claim, cardinality=trigger.cardinality, node_id=trigger.node_id)
         for trigger in compiled.triggers
     )
-    found = conflicts(shard.ledger(shell), target.slot_id, claims)
-    return Candidate(target=target, executable=compiled, claims=claims, conflicts=found)
+    found = conflicts(shard.ledger(wish.shell), target.slot_id, claims)
+    return Candidate(target=target, policy=policy, executable=compiled, claims=claims, conflicts=found)
 
 
 def aim(
-    shard: PublishingShard, shell: str, definition_id: str, slot: str | None, expect_revision: int | None
+    shard: PublishingShard, wish: Wish, definition_id: str, policy: WorkflowPolicy, host_policy: HostPolicy
 ) -> Target | Refusal:
     """The slot that a request is for, or why there is none."""
-    slot_name = DEFAULT_SLOT if slot is None else slot
-    for what, name in (("definition", definition_id), ("slot", slot_name)):
-        if fault := name_fault(name):
-            return Refusal("invalid", f"For the {what}: {fault}.")
-    wanted = slot_id(shell, definition_id, slot_name)
+    if fault := name_fault(definition_id):
+        return Refusal("invalid", f"For the definition: {fault}.")
+    choice = choose(definition_id, wish.slot, policy, host_policy)
+    if isinstance(choice, Refusal):
+        return choice
+    slot_name = choice.slot_name
+    if fault := name_fault(slot_name):
+        return Refusal("invalid", f"For the slot: {fault}.")
+    wanted = slot_id(wish.shell, definition_id, slot_name)
     found = shard.slot(wanted)
-    expected = found.revision if expect_revision is None else expect_revision
+    expected = found.revision if wish.expect_revision is None else wish.expect_revision
     if not 0 <= expected <= found.revision:
         return _unknown_revision(definition_id, slot_name, expected, found.revision)
+    owner = owner_after(found, slot_name, definition_id, wish.owner, wish.take_over)
+    if isinstance(owner, Refusal):
+        return owner
     return Target(
+        shell=wish.shell,
         definition_id=definition_id,
         slot_id=wanted,
         slot_name=slot_name,
-        policy_source="host" if slot is None else "request",
+        policy_source=choice.source,
         slot=found,
         expected_revision=expected,
+        owner=owner,
     )
+
+
+def _policy(part: PublishPart | None) -> WorkflowPolicy:
+    return NO_POLICY if part is None else WorkflowPolicy(slot=part.slot or "", explicit=part.explicit)
 
 
 def conflict_sentence(found: Sequence[Conflict]) -> str:

@@ -11,28 +11,25 @@ from collections.abc import Sequence
 from typing import Final
 
 from interlock.domain.decider import NOTHING, Decided, Decision, Nothing
-from interlock.domain.definitions.compiler import canonical
 from interlock.domain.definitions.providers import PROVIDERS, TriggerProvider
-from interlock.domain.messages import ProjectionAnswered, Publish, RoutingReached, Unpublish
+from interlock.domain.messages import ProjectionAnswered, Publish, Restore, RoutingReached, Unpublish
 from interlock.domain.publishing.activation import select
-from interlock.domain.publishing.candidate import Candidate, Target, Unfit, resolve
-from interlock.domain.publishing.executable.events import ExecutableSaved
 from interlock.domain.publishing.here import Here
+from interlock.domain.publishing.policy import HostPolicy
 from interlock.domain.publishing.publication.commands import PublicationCommand
 from interlock.domain.publishing.publication.events import (
-    Binding,
     ProjectionPrepared,
-    PublicationRequested,
     PublicationServed,
-    PublicationStaged,
     RoutingShardReached,
 )
 from interlock.domain.publishing.publication.state import INITIAL, Publication
+from interlock.domain.publishing.request import publication_id, publish, restore
 from interlock.domain.publishing.shard import PublishingShard
 from interlock.domain.publishing.story import Story
 from interlock.domain.publishing.unpublish.decide import reached, unpublish
 from interlock.domain.refusal import Refusal
-from interlock.domain.sharding import binding_id, digest
+
+__all__ = ["DUE_MAX", "decide", "due", "next_due_ms", "publication_id"]
 
 DUE_MAX: Final = 100
 """Candidates that one commit fails for their deadline, so that it fits an append; the next one takes more."""
@@ -48,12 +45,14 @@ def decide(
     projection_kinds: tuple[str, ...],
     prepare_ms: int,
     providers: Sequence[TriggerProvider] = PROVIDERS,
+    host_policy: HostPolicy = "default",
 ) -> Decided:
     """What a message makes.
 
     `position` is the number of the publishing append that will carry the decision; a decision that goes into another
     one has to be made again. `routing_shards` (at least 1) is how many have to say that they decide at an activation,
-    `projection_kinds` are the views that have to prepare a candidate, within `prepare_ms`.
+    `projection_kinds` are the views that have to prepare a candidate, within `prepare_ms`, and
+    `host_policy` is what becomes of a request that names no slot.
     """
     here = Here(
         shard=shard,
@@ -63,10 +62,13 @@ def decide(
         projection_kinds=projection_kinds,
         prepare_ms=prepare_ms,
         providers=providers,
+        host_policy=host_policy,
     )
     match message:
         case Publish():
-            return _publish(here, message)
+            return publish(here, message)
+        case Restore():
+            return restore(here, message)
         case Unpublish():
             return unpublish(here, message)
         case ProjectionAnswered():
@@ -81,8 +83,8 @@ def due(shard: PublishingShard, now_ms: int) -> Decision | Nothing:
     if not late:
         return NOTHING
     story = Story(now_ms)
-    for _, publication_id in late:
-        publication = shard.publications[publication_id]
+    for _, identity in late:
+        publication = shard.publications[identity]
         if publication.expected_revision != shard.slot(publication.slot_id).revision:
             story.lose(publication, shard.slot(publication.slot_id).revision)
         else:
@@ -95,40 +97,7 @@ def next_due_ms(shard: PublishingShard) -> int | None:
     return min(shard.pending.values(), default=None)
 
 
-def publication_id(shell: str, command_id: str) -> str:
-    """The publication that a command makes; the same again, however often it is sent."""
-    return digest("publication", shell, command_id)
-
-
 # ---- the messages -------------------------------------------------------------------------------------------
-
-
-def _publish(here: Here, message: Publish) -> Decided:
-    """Requests a publication, and stages it if nothing stands against it."""
-    identity = publication_id(message.shell, message.command_id)
-    if identity in here.shard.publications:
-        return NOTHING
-    candidate = resolve(
-        here.shard, message.shell, message.document, message.slot, message.expect_revision, here.providers
-    )
-    if isinstance(candidate, Refusal):
-        return candidate
-    story = Story(here.now_ms)
-    requested = story.about(INITIAL, _requested(identity, message, candidate.target))
-    if isinstance(candidate, Unfit):
-        return story.fail(requested, candidate.refusal).told()
-    if candidate.target.lost:
-        return story.lose(requested, candidate.target.slot.revision).told()
-    if candidate.conflicts:
-        return story.clash(requested, candidate.conflicts).told()
-    executable = candidate.executable
-    if executable.artifact_id not in here.shard.executables:
-        saved = ExecutableSaved(artifact_id=executable.artifact_id, content=canonical(executable))
-        story.change(f"executable:{executable.artifact_id}", saved)
-    staged = story.about(requested, _staged(here, requested, candidate))
-    if not here.projection_kinds:
-        select(here, staged, story)
-    return story.told()
 
 
 def _projection_answered(here: Here, message: ProjectionAnswered) -> Decided:
@@ -186,43 +155,3 @@ def _activation_reached(here: Here, publication: Publication, message: RoutingRe
 def _too_late(publication: Publication) -> Refusal:
     missing = ", ".join(sorted(publication.required_projections - publication.prepared))
     return Refusal("state", f"Expected the projections to prepare in time, found no answer of: {missing}.")
-
-
-def _requested(identity: str, message: Publish, target: Target) -> PublicationRequested:
-    return PublicationRequested(
-        publication_id=identity,
-        command_id=message.command_id,
-        shell=message.shell,
-        definition_id=target.definition_id,
-        slot_id=target.slot_id,
-        slot_name=target.slot_name,
-        policy_source=target.policy_source,
-        expected_revision=target.expected_revision,
-        requested_by=message.requested_by,
-        requested_at_ms=message.requested_at_ms,
-    )
-
-
-def _staged(here: Here, publication: Publication, candidate: Candidate) -> PublicationStaged:
-    identity = publication.publication_id
-    bindings = tuple(
-        Binding(
-            binding_id=binding_id(publication.slot_id, identity, trigger.node_id, trigger.claim),
-            node_id=trigger.node_id,
-            type=trigger.type,
-            name=trigger.name,
-            identity=trigger.identity,
-            cardinality=trigger.cardinality,
-            claim=trigger.claim,
-        )
-        for trigger in candidate.executable.triggers
-    )
-    return PublicationStaged(
-        publication_id=identity,
-        definition_version=candidate.executable.version,
-        artifact_id=candidate.executable.artifact_id,
-        bindings=bindings,
-        required_projections=here.projection_kinds,
-        deadline_ms=here.now_ms + here.prepare_ms,
-        at_ms=here.now_ms,
-    )

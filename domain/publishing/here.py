@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from interlock.domain.definitions.providers import TriggerProvider
+from interlock.domain.publishing.policy import HostPolicy
 from interlock.domain.publishing.shard import PublishingShard
 
 
@@ -22,3 +23,4 @@ class Here:
     prepare_ms: int
     """How long they may take."""
     providers: Sequence[TriggerProvider]
+    host_policy: HostPolicy

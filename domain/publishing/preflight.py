@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from interlock.domain.definitions.providers import PROVIDERS, TriggerProvider
-from interlock.domain.publishing.candidate import PolicySource, Unfit, resolve
+from interlock.domain.messages import Owner
+from interlock.domain.publishing.candidate import Target, Unfit, Wish, resolve
 from interlock.domain.publishing.claims.events import Claim
 from interlock.domain.publishing.claims.state import Conflict
+from interlock.domain.publishing.policy import HostPolicy, PolicySource
 from interlock.domain.publishing.shard import PublishingShard
 from interlock.domain.refusal import Refusal
 
@@ -36,25 +38,30 @@ class Preflight:
     retained: tuple[Claim, ...]
     """Claims that it would keep."""
     conflicts: tuple[Conflict, ...]
+    owner: Owner | None
+    """Whose the slot would be; None for nobody's."""
+    found_owner: Owner | None
+    """Whose it is."""
+    beside: tuple[str, ...]
+    """Other slots of the definition that would go on starting work."""
 
 
 def preflight(
     shard: PublishingShard,
-    shell: str,
+    wish: Wish,
     document: str,
-    slot: str | None,
-    expect_revision: int | None,
     *,
     providers: Sequence[TriggerProvider] = PROVIDERS,
+    host_policy: HostPolicy = "default",
 ) -> Preflight | Refusal:
-    """What a publish with these arguments would do now, or the refusal that it would get."""
-    candidate = resolve(shard, shell, document, slot, expect_revision, providers)
+    """What a publish of the document would do now, or the refusal that it would get."""
+    candidate = resolve(shard, wish, document, providers=providers, host_policy=host_policy)
     if isinstance(candidate, Refusal):
         return candidate
     if isinstance(candidate, Unfit):
         return candidate.refusal
     target = candidate.target
-    held = shard.ledger(shell).by_slot.get(target.slot_id, ())
+    held = shard.ledger(wish.shell).by_slot.get(target.slot_id, ())
     held_names = {claim.claim for claim in held}
     wanted_names = {claim.claim for claim in candidate.claims}
     if target.lost:
@@ -78,4 +85,21 @@ def preflight(
         removed=tuple(claim for claim in held if claim.claim not in wanted_names),
         retained=tuple(claim for claim in candidate.claims if claim.claim in held_names),
         conflicts=candidate.conflicts,
+        owner=target.owner,
+        found_owner=target.slot.owner,
+        beside=_beside(shard, target),
+    )
+
+
+def _beside(shard: PublishingShard, target: Target) -> tuple[str, ...]:
+    """The other slots of the definition that go on starting work."""
+    return tuple(
+        sorted(
+            slot.name
+            for slot in shard.slots.values()
+            if slot.publication_id
+            and slot.definition_id == target.definition_id
+            and slot.shell == target.shell
+            and slot.slot_id != target.slot_id
+        )
     )

@@ -10,12 +10,16 @@ from interlock.domain.publishing.claims import state as claims_state
 from interlock.domain.publishing.claims.events import ClaimsChanged
 from interlock.domain.publishing.claims.state import Ledger
 from interlock.domain.publishing.executable.events import ExecutableSaved
+from interlock.domain.publishing.policy import NO_POLICY, WorkflowPolicy
 from interlock.domain.publishing.publication import state as publication_state
-from interlock.domain.publishing.publication.events import PublicationEvent
+from interlock.domain.publishing.publication.events import PublicationActivated, PublicationEvent
 from interlock.domain.publishing.publication.state import Publication
 from interlock.domain.publishing.reconciliation.events import ProjectionRepaired
+from interlock.domain.publishing.reference import state as reference_state
+from interlock.domain.publishing.reference.events import SourceReferenceEvent
+from interlock.domain.publishing.reference.state import SourceReference
 from interlock.domain.publishing.slot import state as slot_state
-from interlock.domain.publishing.slot.events import SlotEvent
+from interlock.domain.publishing.slot.events import SlotActivated, SlotEvent
 from interlock.domain.publishing.slot.state import Slot
 from interlock.domain.publishing.unpublish import state as unpublish_state
 from interlock.domain.publishing.unpublish.events import UnpublishEvent
@@ -28,6 +32,11 @@ class PublishingShard:
 
     slots: dict[str, Slot] = field(default_factory=dict[str, Slot])
     publications: dict[str, Publication] = field(default_factory=dict[str, Publication])
+    selected: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """Slot id → every publication that it has selected, in order."""
+    policies: dict[tuple[str, str], WorkflowPolicy] = field(default_factory=dict[tuple[str, str], WorkflowPolicy])
+    """Shell and definition → what the document demands that was activated last."""
+    references: dict[str, SourceReference] = field(default_factory=dict[str, SourceReference])
     unpublishes: dict[str, Unpublish] = field(default_factory=dict[str, Unpublish])
     ledgers: dict[str, Ledger] = field(default_factory=dict[str, Ledger])
     """Shell → its ledger."""
@@ -40,6 +49,8 @@ class PublishingShard:
         """Takes an event of one of the shard's aggregates."""
         match event:
             case _ if isinstance(event, SlotEvent):
+                if isinstance(event, SlotActivated):
+                    self.selected.setdefault(event.slot_id, []).append(event.publication_id)
                 slot = self.slots.get(event.slot_id, slot_state.INITIAL)
                 self.slots[event.slot_id] = slot_state.evolve(slot, event)
             case ClaimsChanged():
@@ -52,6 +63,9 @@ class PublishingShard:
                 pass
             case _ if isinstance(event, PublicationEvent):
                 self._apply_publication(stream, event)
+            case _ if isinstance(event, SourceReferenceEvent):
+                reference = self.references.get(event.reference_id, reference_state.INITIAL)
+                self.references[event.reference_id] = reference_state.evolve(reference, event)
             case _ if isinstance(event, UnpublishEvent):
                 before = self.unpublishes.get(event.unpublish_id, unpublish_state.INITIAL)
                 self.unpublishes[event.unpublish_id] = unpublish_state.evolve(before, event)
@@ -66,6 +80,8 @@ class PublishingShard:
                 f"expected the request of {event.publication_id} as the first event of {stream}, found {event}"
             )
         self.publications[event.publication_id] = after
+        if isinstance(event, PublicationActivated):
+            self.policies[after.shell, after.definition_id] = after.policy
         if after.status == "pending-projection":
             self.pending[event.publication_id] = after.deadline_ms
         else:
@@ -74,6 +90,10 @@ class PublishingShard:
     def slot(self, slot_id: str) -> Slot:
         """A slot; one of revision 0 if nothing was ever activated in it."""
         return self.slots.get(slot_id, slot_state.INITIAL)
+
+    def policy(self, shell: str, definition_id: str) -> WorkflowPolicy:
+        """What the document of a definition demands that was activated last."""
+        return self.policies.get((shell, definition_id), NO_POLICY)
 
     def ledger(self, shell: str) -> Ledger:
         """The ledger of a shell; an empty one, not kept, if it has none."""

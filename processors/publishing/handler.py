@@ -1,10 +1,13 @@
 """Publishing: each message asks the deciders; repetitions are recognised by publication, kind and shard."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from interlock.domain.decider import NOTHING, Decided
-from interlock.domain.messages import Publish, RepairProjection, Unpublish
+from interlock.domain.definitions.providers import PROVIDERS, TriggerProvider
+from interlock.domain.messages import Publish, RepairProjection, Restore, Unpublish
 from interlock.domain.publishing.decide import decide, due, next_due_ms
+from interlock.domain.publishing.policy import HostPolicy
 from interlock.domain.publishing.publication.commands import PublicationCommand
 from interlock.domain.publishing.reconciliation.decide import repair
 from interlock.domain.publishing.shard import PublishingShard
@@ -24,6 +27,10 @@ class PublishingOptions:
     """The views that a candidate's rows must be prepared in."""
     prepare_ms: int
     """How long they may take, in milliseconds."""
+    host_policy: HostPolicy = "default"
+    """What becomes of a request that names no slot."""
+    providers: Sequence[TriggerProvider] = PROVIDERS
+    """Who describes the triggers of documents."""
 
 
 class PublishingHandler:
@@ -53,6 +60,8 @@ class PublishingHandler:
             routing_shards=options.routing_shards,
             projection_kinds=options.projection_kinds,
             prepare_ms=options.prepare_ms,
+            providers=options.providers,
+            host_policy=options.host_policy,
         )
 
     def local(self, item: object, unit: Unit) -> Decided:
@@ -73,7 +82,7 @@ class PublishingHandler:
 
     def cannot(self, message: object, why: str, unit: Unit) -> Decided:
         """Refuses a command that can't be written."""
-        if isinstance(message, Publish | Unpublish):
+        if isinstance(message, Publish | Restore | Unpublish):
             return Refusal("too-large", f"expected a command that fits into an append, found: {why}")
         return NOTHING
 

@@ -19,11 +19,13 @@ from interlock.domain.publishing.publication.events import (
     RoutingShardReached,
 )
 from interlock.domain.publishing.reconciliation.events import ProjectionRepaired
+from interlock.domain.publishing.reference.events import SourceReferenceEvent
 from interlock.domain.publishing.slot.events import SlotActivated, SlotEmptied
 from interlock.domain.publishing.unpublish.events import UnpublishEvent
 from interlock.domain.reply import told_fault
 from interlock.projections.recorded import Recorded
 from interlock.projections.rows import Rows
+from interlock.projections.slots.references import REFERENCES, fold_reference
 from interlock.projections.slots.store import (
     DRIFT,
     PROJECTIONS,
@@ -59,6 +61,8 @@ def fold(recorded: Recorded, rows: Rows) -> None:
             rows.put(SLOTS, _selected(event))
         case SlotEmptied() as event:
             _empty(event, rows)
+        case event if isinstance(event, SourceReferenceEvent):
+            fold_reference(event, rows)
         case event if isinstance(event, UnpublishEvent):
             fold_unpublish(event, rows)
         case RoutingShardReached() as event:
@@ -88,6 +92,10 @@ def _requested(event: PublicationRequested) -> PublicationRow:
         requested_by=event.requested_by,
         requested_at_ms=event.requested_at_ms,
         status="requested",
+        restores=event.restores,
+        owner_kind=event.owner.kind if event.owner else "",
+        owner_id=event.owner.id if event.owner else "",
+        took_over=int(event.took_over),
     )
 
 
@@ -111,6 +119,7 @@ def _activate(event: PublicationActivated, rows: Rows) -> None:
         position=event.position,
         routing_shards=event.routing_shards,
         activated_at_ms=event.at_ms,
+        source_reference_id=event.source_reference_id,
     )
     rows.put(PUBLICATIONS, active)
 
@@ -124,6 +133,8 @@ def _selected(event: SlotActivated) -> SlotRow:
         revision=event.revision,
         publication_id=event.publication_id,
         activated_at_ms=event.at_ms,
+        owner_kind=event.owner.kind if event.owner else "",
+        owner_id=event.owner.id if event.owner else "",
     )
 
 
@@ -131,7 +142,14 @@ def _empty(event: SlotEmptied, rows: Rows) -> None:
     slot = rows.get(SLOTS, event.slot_id)
     if slot is None:
         raise missing(f"slot {event.slot_id}")
-    rows.put(SLOTS, slot._replace(revision=event.revision, publication_id="", emptied_at_ms=event.at_ms))
+    emptied = slot._replace(
+        revision=event.revision,
+        publication_id="",
+        emptied_at_ms=event.at_ms,
+        owner_kind=event.owner.kind if event.owner else "",
+        owner_id=event.owner.id if event.owner else "",
+    )
+    rows.put(SLOTS, emptied)
 
 
 def _end(event: PublicationRetired | PublicationFailed | PublicationSuperseded, rows: Rows) -> None:
@@ -201,5 +219,5 @@ def _known(publication_id: str, rows: Rows) -> PublicationRow:
     return row
 
 
-_TABLES: Final = (*TABLES, UNPUBLISHES, UNPUBLISH_REACHED)
+_TABLES: Final = (*TABLES, REFERENCES, UNPUBLISHES, UNPUBLISH_REACHED)
 VIEW: Final = View(name="slots", contexts=("publishing",), tables=_TABLES, fold=each_event(fold), version=3)

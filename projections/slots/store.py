@@ -22,6 +22,9 @@ class SlotRow(NamedTuple):
     """When its last authority was activated."""
     emptied_at_ms: int | None = None
     """When it was emptied; None while a publication has authority."""
+    owner_kind: str = ""
+    """Whose it is; "" for nobody's."""
+    owner_id: str = ""
 
 
 class PublicationRow(NamedTuple):
@@ -70,6 +73,15 @@ class PublicationRow(NamedTuple):
     """Who had the claims that it needed, as a JSON array; "" where nobody had."""
     found_revision: int = 0
     """The revision to which it lost, if it is superseded."""
+    restores: str = ""
+    """The earlier publication that it restores; "" if it is of a document."""
+    owner_kind: str = ""
+    """Whose the slot is once it is activated; "" for nobody's."""
+    owner_id: str = ""
+    took_over: int = 0
+    """1 where another owner was to be no obstacle."""
+    source_reference_id: str = ""
+    """The reference that was created with its activation."""
 
 
 class ProjectionRow(NamedTuple):

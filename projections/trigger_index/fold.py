@@ -25,6 +25,7 @@ from interlock.domain.publishing.publication.events import (
 )
 from interlock.domain.publishing.reconciliation.called import Called
 from interlock.domain.publishing.reconciliation.events import ProjectionRepaired
+from interlock.domain.publishing.reference.events import SourceReferenceCreated, SourceReferenceRetired
 from interlock.domain.publishing.slot.events import SlotActivated, SlotEmptied
 from interlock.domain.publishing.unpublish.events import (
     Unpublished,
@@ -75,6 +76,8 @@ def fold(recorded: Recorded, rows: Rows) -> None:
         case ProjectionRepaired() as event:
             _restate(event, rows)
         case RoutingShardReached() | PublicationServed() | SlotActivated() | ClaimsChanged() | ExecutableSaved():
+            pass
+        case SourceReferenceCreated() | SourceReferenceRetired():
             pass
         case SlotEmptied() | Unpublished() | UnpublishSuperseded() | UnpublishShardReached() | UnpublishServed():
             # A slot that is emptied retires its publication in the same append; that is all there is to know.

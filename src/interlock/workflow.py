@@ -88,6 +88,10 @@ class Workflow:
     """The type of the starting payload; None where it may be any JSON."""
     checkpoints: Literal["immediate", "coalesced"] | None = None
     """Its own cadence of checkpoints; None takes the host's."""
+    slot: str | None = field(default=None, kw_only=True)
+    """Where a publish goes that names no slot; None leaves it to the host."""
+    explicit_slot: bool = field(default=False, kw_only=True)
+    """A publish that names no slot is refused."""
     triggers: tuple[Event, ...] = field(default=(), kw_only=True)
     """What starts it; see `on`."""
     steps: tuple[Step, ...] = field(default=(), kw_only=True)
@@ -96,6 +100,10 @@ class Workflow:
     def __post_init__(self) -> None:
         if fault := name_fault(self.name):
             raise AuthoringError(f"For a workflow: {fault}.")
+        if self.slot is not None and self.explicit_slot:
+            raise AuthoringError(f"Expected slot or explicit_slot for workflow {self.name!r}, found both.")
+        if self.slot is not None and (fault := name_fault(self.slot)):
+            raise AuthoringError(f"For the slot of workflow {self.name!r}: {fault}.")
 
     def on(self, *triggers: Event) -> "Workflow":
         """Starts a run for each of these."""
@@ -147,6 +155,10 @@ class Workflow:
         }
         if self.checkpoints is not None:
             document["checkpoints"] = self.checkpoints
+        if self.slot is not None:
+            document["publish"] = {"slot": self.slot}
+        if self.explicit_slot:
+            document["publish"] = {"explicit": True}
         return document
 
     def activities(self) -> tuple[AnyActivity, ...]:

@@ -1,4 +1,6 @@
-"""Unpublish by HTTP."""
+"""Unpublish and restore by HTTP, and what all changes of a slot share: owners and policies."""
+
+import json
 
 from tests.api.service import WAIT_S, Service, document
 
@@ -59,3 +61,84 @@ async def test_an_unpublish_that_nobody_waits_for_is_pending_and_can_be_asked_ag
     assert (pending["status"], bool(pending["missing"])) == ("pending", True)
     done = await service.post("/v1/unpublish", {**body, "wait": WAIT_S})
     assert (done["status"], done["publicationId"]) == ("unpublished", published["publicationId"])
+
+
+async def test_a_restore_makes_a_new_publication_of_the_earlier_executable(service: Service) -> None:
+    """Proves: PUB-04, PUB-14, PUB-17, PUB-20."""
+    first = await service.publish()
+    second = await service.publish(document(event="order.changed"))
+    restored = await service.post("/v1/restore", {"definition": "orders", "requestedBy": "ada", "wait": WAIT_S})
+    assert (restored["status"], restored["revision"], restored["restores"]) == ("active", 3, first["publicationId"])
+    assert restored["artifactId"] == first["artifactId"]
+    assert restored["publicationId"] not in (first["publicationId"], second["publicationId"])
+    shown = await service.get(f"/v1/publications/{restored['publicationId']}", wait=WAIT_S)
+    found, reference = shown["publication"], shown["sourceReference"]
+    assert (found["restores"], found["requestedBy"]) == (first["publicationId"], "ada")
+    assert (reference["live"], reference["artifactId"], reference["kind"]) == (True, first["artifactId"], "published")
+    replaced = (await service.get(f"/v1/publications/{second['publicationId']}"))["sourceReference"]
+    assert (replaced["live"], replaced["retiredAtMs"] is not None) == (False, True)
+    run = await service.get(f"/v1/runs/{await service.started()}")
+    assert run["run"]["publicationId"] == restored["publicationId"]
+    again = await service.post(
+        "/v1/restore", {"definition": "orders", "publication": restored["publicationId"], "wait": WAIT_S}
+    )
+    assert (again["status"], again["publicationId"]) == ("nothing", restored["publicationId"])
+    assert "nothing to restore" in again["message"]
+
+
+async def test_a_restore_of_what_never_had_authority_is_refused_with_the_reason(service: Service) -> None:
+    """Proves: PUB-14."""
+    await service.publish()
+    none = await service.post("/v1/restore", {"definition": "orders", "wait": WAIT_S}, 404)
+    assert none["kind"] == "not-found"
+    failed = await service.post("/v1/publish", {"document": '{"name": "orders"}', "wait": WAIT_S}, 400)
+    identity = failed["details"]["publicationId"]
+    body = {"definition": "orders", "publication": identity, "wait": WAIT_S}
+    refused = await service.post("/v1/restore", body, 409)
+    assert (refused["kind"], refused["details"]["status"]) == ("state", "failed")
+    assert failed["message"].rstrip(".") in refused["message"]
+    unknown = await service.post("/v1/restore", {**body, "publication": "f" * 32}, 404)
+    assert "interlock publications list" in unknown["message"]
+
+
+async def test_an_owner_is_respected_unless_somebody_takes_over(service: Service) -> None:
+    """Proves: PUB-19."""
+    published = await service.publish(owner="team:payments")
+    slot = await service.get("/v1/slots/orders/default", position=published["position"])
+    assert slot["slot"]["owner"] == {"kind": "team", "id": "payments"}
+    other = document(event="order.changed")
+    for path, body in (
+        ("/v1/publish", {"document": other}),
+        ("/v1/publish", {"document": other, "owner": "service:ci"}),
+        ("/v1/restore", {"definition": "orders"}),
+        ("/v1/unpublish", {"definition": "orders"}),
+    ):
+        refused = await service.post(path, {**body, "wait": WAIT_S}, 409)
+        assert (refused["kind"], refused["details"]["ownerKind"], refused["details"]["ownerId"]) == (
+            "conflict",
+            "team",
+            "payments",
+        )
+    looked = await service.post("/v1/preflight", {"document": other, "owner": "service:ci", "takeOver": True})
+    assert (looked["owner"]["id"], looked["foundOwner"]["id"], looked["action"]) == ("ci", "payments", "replace")
+    taken = await service.publish(other, owner="service:ci", takeOver=True)
+    shown = await service.get(f"/v1/publications/{taken['publicationId']}", wait=WAIT_S)
+    assert (shown["publication"]["owner"], shown["publication"]["tookOver"]) == ({"kind": "service", "id": "ci"}, True)
+    bad = await service.post("/v1/unpublish", {"definition": "orders", "owner": "nobody", "wait": WAIT_S}, 400)
+    assert bad["kind"] == "invalid"
+
+
+async def test_a_document_says_where_an_ordinary_publish_goes_or_that_there_is_none(service: Service) -> None:
+    """Proves: PUB-08, PUB-09."""
+    sent = json.dumps({**json.loads(document()), "publish": {"slot": "blue"}})
+    looked = await service.post("/v1/preflight", {"document": sent})
+    assert (looked["slotName"], looked["policySource"]) == ("blue", "workflow")
+    assert (await service.publish(sent))["slot"] == "blue"
+    beside = await service.post("/v1/preflight", {"document": sent, "slot": "green"})
+    assert (beside["policySource"], beside["beside"]) == ("request", ["blue"])
+    demanding = json.dumps({**json.loads(document()), "publish": {"explicit": True}})
+    for path in ("/v1/preflight", "/v1/publish"):
+        refused = await service.post(path, {"document": demanding}, 400)
+        assert (refused["kind"], refused["details"]["policySource"]) == ("invalid", "workflow")
+        assert "--slot" in refused["message"]
+    assert (await service.publish(demanding, slot="green"))["slot"] == "green"

@@ -217,3 +217,14 @@ def test_the_version_stays_when_only_names_and_bodies_change() -> None:
     assert compiled(first).version == compiled(second).version
     assert compiled(first).artifact_id != compiled(second).artifact_id
     assert compiled(first.then(charge)).version != compiled(first).version
+
+
+def test_a_workflow_says_where_a_publish_goes_that_names_no_slot() -> None:
+    """Proves: PUB-08"""
+    assert "publish" not in Workflow("orders").document()
+    assert Workflow("orders", slot="blue").document()["publish"] == {"slot": "blue"}
+    assert Workflow("orders", explicit_slot=True).document()["publish"] == {"explicit": True}
+    with pytest.raises(AuthoringError, match="found both"):
+        Workflow("orders", slot="blue", explicit_slot=True)
+    with pytest.raises(AuthoringError, match="slot of workflow 'orders'"):
+        Workflow("orders", slot=" ")

@@ -12,6 +12,7 @@ from interlock.domain.publishing.publication.events import (
     PublicationSuperseded,
     RoutingShardReached,
 )
+from interlock.domain.publishing.reference.events import SourceReferenceCreated, SourceReferenceRetired
 from interlock.domain.publishing.unpublish.events import (
     UnpublishServed,
     UnpublishShardReached,
@@ -21,6 +22,7 @@ from interlock.projections.reader import ViewReader
 from interlock.projections.rows import MemoryRows
 from interlock.projections.slots.fold import VIEW, fold
 from interlock.projections.slots.query import PublicationView, SqliteSlots, cursor_of
+from interlock.projections.slots.references import REFERENCES
 from interlock.projections.slots.store import PUBLICATIONS, SLOTS, SlotRow
 from interlock.projections.slots.unpublishes import UNPUBLISHES
 from interlock.testing.virtual_time import run_virtual
@@ -110,6 +112,26 @@ def test_an_unpublish_that_lost_is_kept_with_what_it_lost_to() -> None:
     )
     (row,) = folded(Change("unpublish:u1", event)).all(UNPUBLISHES)
     assert (row.status, row.expected_revision, row.found_revision) == ("superseded", 1, 4)
+
+
+def test_a_source_reference_is_kept_with_its_retirement() -> None:
+    """Proves: PUB-17"""
+    created = SourceReferenceCreated(
+        reference_id="r1",
+        kind="published",
+        publication_id="p1",
+        slot_id=SLOT,
+        shell=SHELL,
+        definition_id="orders",
+        definition_version="v1",
+        artifact_id="artifact-p1",
+        at_ms=2_001,
+    )
+    (row,) = folded(Change("source-reference:r1", created)).all(REFERENCES)
+    assert (row.artifact_id, row.created_at_ms, row.retired_at_ms) == ("artifact-p1", 2_001, None)
+    retired = SourceReferenceRetired(reference_id="r1", at_ms=3_000)
+    (row,) = folded(*(Change("source-reference:r1", event) for event in (created, retired))).all(REFERENCES)
+    assert row.retired_at_ms == 3_000
 
 
 @pytest.fixture

@@ -8,8 +8,10 @@ from interlock.domain.decider import Change, Decided, Decision, Intent
 from interlock.domain.definitions.document import TriggerPart
 from interlock.domain.definitions.executable import Cardinality
 from interlock.domain.definitions.providers import PROVIDERS, Descriptor, TriggerProvider
-from interlock.domain.messages import ProjectionAnswered, Publish, Reply, RoutingReached, Unpublish
+from interlock.domain.messages import Owner, ProjectionAnswered, Publish, Reply, Restore, RoutingReached, Unpublish
+from interlock.domain.publishing.candidate import Wish
 from interlock.domain.publishing.decide import decide, due, publication_id
+from interlock.domain.publishing.policy import HostPolicy
 from interlock.domain.publishing.publication.commands import PublicationCommand
 from interlock.domain.publishing.publication.state import Publication
 from interlock.domain.publishing.shard import PublishingShard
@@ -44,6 +46,13 @@ def document(name: str = "orders", *, on: tuple[str, ...] = ("event:order.placed
     return json.dumps({"name": name, "triggers": triggers, "steps": [{"id": "pause", "sleep": pause}]})
 
 
+def wish(
+    slot: str | None = None, expect_revision: int | None = None, owner: Owner | None = None, take_over: bool = False
+) -> Wish:
+    """What a request says of its slot."""
+    return Wish(shell=SHELL, slot=slot, expect_revision=expect_revision, owner=owner, take_over=take_over)
+
+
 def publish(
     command_id: str = "c1",
     text: str | None = None,
@@ -51,6 +60,8 @@ def publish(
     shell: str = SHELL,
     slot: str | None = None,
     expect_revision: int | None = None,
+    owner: Owner | None = None,
+    take_over: bool = False,
 ) -> Publish:
     """A request to publish."""
     return Publish(
@@ -61,6 +72,33 @@ def publish(
         expect_revision=expect_revision,
         requested_by="ada",
         requested_at_ms=900,
+        owner=owner,
+        take_over=take_over,
+    )
+
+
+def restore(
+    command_id: str = "r1",
+    publication: str | None = None,
+    *,
+    definition_id: str = "orders",
+    slot: str | None = None,
+    expect_revision: int | None = None,
+    owner: Owner | None = None,
+    take_over: bool = False,
+) -> Restore:
+    """A request to restore the publication of a command, or the previous one."""
+    return Restore(
+        command_id=command_id,
+        shell=SHELL,
+        definition_id=definition_id,
+        slot=slot,
+        publication_id=None if publication is None else publication_id(SHELL, publication),
+        expect_revision=expect_revision,
+        requested_by="bob",
+        requested_at_ms=950,
+        owner=owner,
+        take_over=take_over,
     )
 
 
@@ -70,6 +108,8 @@ def unpublish(
     *,
     slot: str | None = None,
     expect_revision: int | None = None,
+    owner: Owner | None = None,
+    take_over: bool = False,
 ) -> Unpublish:
     """A request to empty a slot."""
     return Unpublish(
@@ -80,6 +120,8 @@ def unpublish(
         expect_revision=expect_revision,
         requested_by="ada",
         requested_at_ms=900,
+        owner=owner,
+        take_over=take_over,
     )
 
 
@@ -114,6 +156,7 @@ class Desk:
     position: int = 0
     routing_shards: int = 2
     kinds: tuple[str, ...] = (KIND,)
+    host_policy: HostPolicy = "default"
     changes: list[Change] = field(default_factory=list[Change])
     intents: list[Intent] = field(default_factory=list[Intent])
 
@@ -132,15 +175,22 @@ class Desk:
             projection_kinds=self.kinds,
             prepare_ms=PREPARE_MS,
             providers=WITH_GATES,
+            host_policy=self.host_policy,
         )
 
     def due(self) -> Decided:
         """Decides what is due and applies it."""
         return self._commit(due(self.shard, self.now_ms))
 
-    def activate(self, command_id: str, text: str | None = None, *, slot: str | None = None) -> Publication:
+    def activate(
+        self, command_id: str, text: str | None = None, *, slot: str | None = None, owner: Owner | None = None
+    ) -> Publication:
         """Publishes and lets every projection prepare."""
-        self.ask(publish(command_id, text, slot=slot))
+        self.ask(publish(command_id, text, slot=slot, owner=owner))
+        return self.prepare(command_id)
+
+    def prepare(self, command_id: str) -> Publication:
+        """Lets every projection prepare what a command asked for."""
         for kind in self.kinds:
             self.ask(answered(command_id, kind=kind))
         return self.publication(command_id)

@@ -1,5 +1,5 @@
 """Commands of publishing: the messages that ask for a transition of a publication or of its slot."""
 
-from interlock.domain.messages import ProjectionAnswered, Publish, RoutingReached, Unpublish
+from interlock.domain.messages import ProjectionAnswered, Publish, Restore, RoutingReached, Unpublish
 
-PublicationCommand = Publish | Unpublish | ProjectionAnswered | RoutingReached
+PublicationCommand = Publish | Restore | Unpublish | ProjectionAnswered | RoutingReached

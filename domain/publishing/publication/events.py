@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from interlock.domain.definitions.executable import Cardinality
+from interlock.domain.messages import Owner
 from interlock.domain.refusal import RefusalKind
 
 REASON_CHARACTERS_MAX: Final = 1_000
@@ -73,6 +74,16 @@ class PublicationRequested:
     """The slot revision that the attempt observed."""
     requested_by: str
     requested_at_ms: int
+    restores: str = ""
+    """The earlier publication that it restores; "" if it is of a document."""
+    owner: Owner | None = None
+    """Whose the slot is once it is activated."""
+    took_over: bool = False
+    """Whether another owner was to be no obstacle (PUB-19)."""
+    policy_slot: str = ""
+    """Where its document sends requests that name no slot; "" where it leaves that to the host."""
+    policy_explicit: bool = False
+    """Whether its document demands that requests name their slot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +121,8 @@ class PublicationActivated:
     routing_shards: int
     """How many have to say that they decide at it before "active" is answered (PUB-16)."""
     at_ms: int
+    source_reference_id: str = ""
+    """The reference that was created with it (PUB-17)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from interlock.domain.messages import Owner
+from interlock.domain.publishing.policy import NO_POLICY, WorkflowPolicy
 from interlock.domain.publishing.publication.events import (
     Binding,
     ProjectionPrepared,
@@ -33,6 +35,12 @@ class Publication:
     slot_id: str = ""
     slot_name: str = ""
     expected_revision: int = 0
+    restores: str = ""
+    """The earlier publication that it restores; "" if it is of a document."""
+    owner: Owner | None = None
+    """Whose the slot is once it is activated."""
+    policy: WorkflowPolicy = NO_POLICY
+    """What its document demands of publishing."""
     status: Status = "requested"
     definition_version: str = ""
     artifact_id: str = ""
@@ -45,6 +53,7 @@ class Publication:
     """The slot's revision that selected it; 0 if none did."""
     position: int = 0
     """The position of the publishing journal at which it was activated."""
+    source_reference_id: str = ""
     routing_shards: int = 0
     reached: frozenset[int] = frozenset()
     """The routing shards that decide at its activation or later."""
@@ -77,6 +86,9 @@ def evolve(state: Publication, event: PublicationEvent) -> Publication:
                 slot_id=event.slot_id,
                 slot_name=event.slot_name,
                 expected_revision=event.expected_revision,
+                restores=event.restores,
+                owner=event.owner,
+                policy=WorkflowPolicy(slot=event.policy_slot, explicit=event.policy_explicit),
             )
         case PublicationStaged():
             return replace(
@@ -97,6 +109,7 @@ def evolve(state: Publication, event: PublicationEvent) -> Publication:
                 revision=event.revision,
                 position=event.position,
                 routing_shards=event.routing_shards,
+                source_reference_id=event.source_reference_id,
             )
         case RoutingShardReached():
             return replace(state, reached=state.reached | {event.partition})

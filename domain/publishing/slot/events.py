@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from interlock.domain.messages import Owner
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotActivated:
@@ -17,6 +19,8 @@ class SlotActivated:
     revision: int
     """The slot's revision after it; the first is 1 (PUB-11)."""
     at_ms: int
+    owner: Owner | None = None
+    """Whose the slot is from now on; None for nobody's (PUB-19)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +38,8 @@ class SlotEmptied:
     revision: int
     """The slot's revision after it (PUB-11)."""
     at_ms: int
+    owner: Owner | None = None
+    """Whose it stays."""
 
 
 SlotEvent = SlotActivated | SlotEmptied

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from interlock.domain.messages import Owner
 from interlock.domain.publishing.slot.events import SlotActivated, SlotEvent
 
 
@@ -18,6 +19,8 @@ class Slot:
     """The publication that it selects; "" if none."""
     revision: int = 0
     """Raised by one with each activation and unpublish (PUB-11); 0 before the first."""
+    owner: Owner | None = None
+    """Whose it is; None for nobody's."""
 
 
 INITIAL: Final = Slot()
@@ -32,4 +35,5 @@ def evolve(state: Slot, event: SlotEvent) -> Slot:
         name=event.name,
         publication_id=event.publication_id if isinstance(event, SlotActivated) else "",
         revision=event.revision,
+        owner=event.owner,
     )

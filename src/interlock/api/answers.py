@@ -3,10 +3,12 @@
 import json
 from typing import TypeVar, cast
 
+from interlock.domain.messages import Owner as DomainOwner
 from interlock.projections.executions.query import ExecutionView
 from interlock.projections.executions.store import ExecutionRow, StepRow
 from interlock.projections.history.query import HistoryEntry as HistoryRow
 from interlock.projections.slots.query import PublicationView
+from interlock.projections.slots.references import SourceReferenceRow
 from interlock.projections.slots.store import PublicationRow, SlotRow
 from interlock.projections.slots.unpublishes import UnpublishView
 from interlock.projections.stimuli.query import StimulusView
@@ -20,6 +22,7 @@ from interlock.sdk.types import (
     HistoryEntry,
     Json,
     Origin,
+    Owner,
     Projection,
     Publication,
     PublicationDetail,
@@ -27,6 +30,7 @@ from interlock.sdk.types import (
     Run,
     RunDetail,
     Slot,
+    SourceReference,
     Start,
     Step,
     Stimulus,
@@ -51,7 +55,17 @@ def slot(row: SlotRow) -> Slot:
         publication_id=row.publication_id,
         activated_at_ms=row.activated_at_ms,
         emptied_at_ms=row.emptied_at_ms,
+        owner=_owner_of(row),
     )
+
+
+def owner(found: DomainOwner | None) -> Owner | None:
+    """Whose a slot is."""
+    return None if found is None else Owner(kind=found.kind, id=found.id)
+
+
+def _owner_of(row: SlotRow | PublicationRow) -> Owner | None:
+    return Owner(kind=row.owner_kind, id=row.owner_id) if row.owner_kind else None
 
 
 def publication(row: PublicationRow) -> Publication:
@@ -84,6 +98,9 @@ def publication(row: PublicationRow) -> Publication:
         faults=_items(DocumentFault, row.faults),
         conflicts=_items(Conflict, row.conflicts),
         found_revision=row.found_revision,
+        restores=row.restores,
+        owner=_owner_of(row),
+        took_over=bool(row.took_over),
     )
 
 
@@ -98,6 +115,18 @@ def publication_detail(view: PublicationView) -> PublicationDetail:
         missing_shards=view.missing_shards,
         missing=missing(view),
         unpublish=None if view.unpublish is None else _unpublish(view.unpublish),
+        source_reference=None if view.reference is None else _reference(view, view.reference),
+    )
+
+
+def _reference(view: PublicationView, row: SourceReferenceRow) -> SourceReference:
+    return SourceReference(
+        reference_id=row.reference_id,
+        kind=row.kind,
+        live=row.retired_at_ms is None and view.publication.status == "active",
+        artifact_id=row.artifact_id,
+        created_at_ms=row.created_at_ms,
+        retired_at_ms=row.retired_at_ms,
     )
 
 

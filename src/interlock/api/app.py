@@ -16,6 +16,7 @@ from interlock.api.bodies import (
     PublishBody,
     RebuildBody,
     ReconcileBody,
+    RestoreBody,
     UnpublishBody,
 )
 from interlock.api.context import Context
@@ -45,6 +46,14 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
         answer=types.Published,
         statuses=(200, 202),
         body=PublishBody,
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/restore",
+        handler=transitions.restore,
+        answer=types.Published,
+        statuses=(200, 202),
+        body=RestoreBody,
     ),
     Endpoint(
         method="POST",

@@ -9,6 +9,7 @@ from pydantic.alias_generators import to_camel
 from starlette.requests import Request
 
 from interlock.api.failures import Failure, invalid
+from interlock.domain.messages import Owner
 from interlock.domain.routing.json_text import JsonValue, parse
 from interlock.projections.paging import Cursor
 
@@ -37,49 +38,68 @@ class Body(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
-class PreflightBody(Body):
+class SlotBody(Body):
+    """What requests say of the slot that they are for."""
+
+    slot: str | None = None
+    """The slot's name; the one that the policies name if it is left out."""
+    expect_revision: Annotated[int, Field(ge=0, le=INTEGER_MAX)] | None = None
+    """The slot revision that was observed; the one found if it is left out."""
+    shell: Name = "default"
+    owner: Annotated[str, StringConstraints(max_length=401, pattern=r"^[^:]+:.+$")] | None = None
+    """Whose the slot is or shall be, as KIND:ID, such as team:payments; who names nobody may change only what nobody
+    owns."""
+    take_over: bool = False
+    """Whether another owner is no obstacle."""
+
+    def owner_named(self) -> Owner | None:
+        """The owner, taken apart."""
+        if self.owner is None:
+            return None
+        kind, _, identity = self.owner.partition(":")
+        return Owner(kind=kind, id=identity)
+
+
+class CommandBody(SlotBody):
+    """What requests say that change a slot."""
+
+    command_id: Id | None = None
+    """The caller's id of this command: sent again, it gets the same answer and does nothing twice."""
+    requested_by: Said = ""
+    wait: Seconds | None = None
+    """How long to wait until every routing shard decides by it, before "pending" is reported, in seconds; the setting
+    `publish_wait_s` if it is left out."""
+
+
+class PreflightBody(SlotBody):
     """Asks what a publish would do."""
 
     document: str | dict[str, object]
     """The definition: a JSON object, or its text as its author wrote it."""
-    slot: str | None = None
-    """The slot's name; the default one if it is left out."""
-    expect_revision: Annotated[int, Field(ge=0, le=INTEGER_MAX)] | None = None
-    """The slot revision that was observed; the one found if it is left out."""
-    shell: Name = "default"
 
     def document_text(self) -> str:
         """The definition as JSON text."""
         return self.document if isinstance(self.document, str) else json.dumps(self.document, ensure_ascii=False)
 
 
-class PublishBody(PreflightBody):
+class PublishBody(PreflightBody, CommandBody):
     """Asks that a definition becomes the authority of a slot."""
 
-    command_id: Id | None = None
-    """The caller's id of this command: sent again, it gets the same answer and does nothing twice."""
-    requested_by: Said = ""
-    wait: Seconds | None = None
-    """How long to wait for "active" before "pending" is reported, in seconds; the setting `publish_wait_s` if it is
-    left out."""
+
+class RestoreBody(CommandBody):
+    """Asks that an earlier publication of a slot has authority again, as a new publication."""
+
+    definition: Name
+    """The definition's id."""
+    publication: Id | None = None
+    """The one to restore; the one that had authority before the present one if it is left out."""
 
 
-class UnpublishBody(Body):
+class UnpublishBody(CommandBody):
     """Asks that a slot selects nothing any more."""
 
     definition: Name
     """The definition's id."""
-    slot: str | None = None
-    """The slot's name; the default one if it is left out."""
-    expect_revision: Annotated[int, Field(ge=0, le=INTEGER_MAX)] | None = None
-    """The slot revision that was observed; the one found if it is left out."""
-    shell: Name = "default"
-    command_id: Id | None = None
-    """The caller's id of this command: sent again, it gets the same answer and does nothing twice."""
-    requested_by: Said = ""
-    wait: Seconds | None = None
-    """How long to wait until every routing shard decides by it, in seconds; the setting `publish_wait_s` if it is
-    left out."""
 
 
 class CancelBody(Body):

@@ -21,7 +21,8 @@ from interlock.api.bodies import (
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer, marked, path_parts
 from interlock.api.failures import invalid, not_found, refused
-from interlock.domain.messages import Publish
+from interlock.domain.messages import Publish, Restore
+from interlock.domain.publishing.candidate import Wish
 from interlock.domain.publishing.claims.events import Claim as DomainClaim
 from interlock.domain.publishing.decide import publication_id
 from interlock.domain.publishing.preflight import Preflight as Outcome
@@ -61,7 +62,20 @@ async def preflight(context: Context, request: Request) -> Answer[Preflight]:
             await context.engine.replica.current()
     except TimeoutError as error:
         raise WarmingUp("the replica of publishing has not read to the end of the journal") from error
-    outcome = look_ahead(shard, body.shell, body.document_text(), body.slot, body.expect_revision)
+    wish = Wish(
+        shell=body.shell,
+        slot=body.slot,
+        expect_revision=body.expect_revision,
+        owner=body.owner_named(),
+        take_over=body.take_over,
+    )
+    outcome = look_ahead(
+        shard,
+        wish,
+        body.document_text(),
+        providers=context.engine.parts.providers,
+        host_policy=context.engine.settings.slot_policy,
+    )
     if isinstance(outcome, Refusal):
         raise refused(told_refusal(outcome))
     return Answer(200, _outcome(outcome))
@@ -80,11 +94,18 @@ async def publish(context: Context, request: Request) -> Answer[Published]:
         expect_revision=body.expect_revision,
         requested_by=body.requested_by,
         requested_at_ms=context.now_ms(),
+        owner=body.owner_named(),
+        take_over=body.take_over,
     )
-    wait_s = engine.settings.publish_wait_s if body.wait is None else body.wait
-    answer = await engine.gateway.publish(message, wait_s)
+    return await published(context, message, body.wait)
+
+
+async def published(context: Context, message: Publish | Restore, wait_s: float | None) -> Answer[Published]:
+    """What becomes of a request that makes a publication, as far as it is known in time. Raises `Failure`."""
+    engine, command_id = context.engine, message.command_id
+    answer = await engine.gateway.publish(message, engine.settings.publish_wait_s if wait_s is None else wait_s)
     if answer.status == "pending":
-        return Answer(202, await _pending(context, body.shell, command_id))
+        return Answer(202, await _pending(context, message.shell, command_id))
     if answer.status == "done":
         return Answer(200, from_wire(Published, {**answer.body, "commandId": command_id}))
     raise refused(answer.body, commandId=command_id)
@@ -184,6 +205,7 @@ async def _pending(context: Context, shell: str, command_id: str) -> Published:
         slot=row.slot_name,
         artifact_id=row.artifact_id,
         version=row.definition_version,
+        restores=row.restores,
         missing=answers.missing(found) or ("its answer is on its way; send the same command again",),
     )
 
@@ -203,6 +225,9 @@ def _outcome(outcome: Outcome) -> Preflight:
         added=tuple(map(_claim, outcome.added)),
         removed=tuple(map(_claim, outcome.removed)),
         retained=tuple(map(_claim, outcome.retained)),
+        owner=answers.owner(outcome.owner),
+        found_owner=answers.owner(outcome.found_owner),
+        beside=outcome.beside,
         conflicts=tuple(
             Conflict(
                 claim=each.claim,

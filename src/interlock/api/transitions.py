@@ -1,17 +1,39 @@
-"""Changes of a slot's authority that need no document: unpublish."""
+"""Changes of a slot's authority that need no document: restore, unpublish."""
 
 from starlette.requests import Request
 
 from interlock.api.answers import missing_of_unpublish
-from interlock.api.bodies import UnpublishBody, read_object
+from interlock.api.bodies import RestoreBody, UnpublishBody, read_object
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer
 from interlock.api.failures import refused
-from interlock.domain.messages import Unpublish
+from interlock.api.publishing import published
+from interlock.domain.messages import Restore, Unpublish
 from interlock.domain.publishing.unpublish.decide import unpublish_id
 from interlock.projections.reader import WarmingUp
-from interlock.sdk.types import Unpublished
+from interlock.sdk.types import Published, Unpublished
 from interlock.sdk.wire import from_wire
+
+
+async def restore(context: Context, request: Request) -> Answer[Published]:
+    """Gives an earlier publication of a slot its authority back, as a new one; 202 while that is still to come.
+
+    All that a publish checks is checked again. Of the present authority the answer is "nothing": it has it already.
+    """
+    body = RestoreBody.model_validate(await read_object(request))
+    message = Restore(
+        command_id=body.command_id or context.engine.parts.ids(),
+        shell=body.shell,
+        definition_id=body.definition,
+        slot=body.slot,
+        publication_id=body.publication,
+        expect_revision=body.expect_revision,
+        requested_by=body.requested_by,
+        requested_at_ms=context.now_ms(),
+        owner=body.owner_named(),
+        take_over=body.take_over,
+    )
+    return await published(context, message, body.wait)
 
 
 async def unpublish(context: Context, request: Request) -> Answer[Unpublished]:
@@ -30,6 +52,8 @@ async def unpublish(context: Context, request: Request) -> Answer[Unpublished]:
         expect_revision=body.expect_revision,
         requested_by=body.requested_by,
         requested_at_ms=context.now_ms(),
+        owner=body.owner_named(),
+        take_over=body.take_over,
     )
     wait_s = engine.settings.publish_wait_s if body.wait is None else body.wait
     answer = await engine.gateway.publish(message, wait_s)

@@ -21,6 +21,11 @@ else:
 
 NoWait = Annotated[bool, typer.Option("--no-wait", help="Don't wait until every routing shard decides by it.")]
 CommandId = Annotated[str, typer.Option(help="Repeat an earlier command, and get its answer.")]
+OwnerName = Annotated[
+    str | None,
+    typer.Option("--owner", metavar="KIND:ID", help="Whose the slot is or shall be, such as team:payments."),
+]
+TakeOver = Annotated[bool, typer.Option("--take-over", help="Another owner of the slot is no obstacle.")]
 Definition = Annotated[str, typer.Argument(metavar="DEFINITION", help="The definition's name.")]
 
 WAIT_S = 30.0
@@ -32,12 +37,15 @@ def add_to(app: typer.Typer) -> None:
     app.command("preflight")(preflight)
     app.command("publish")(publish)
     app.command("unpublish")(unpublish)
+    app.command("restore")(restore)
 
 
 def preflight(
     target: Target,
     slot: Slot = None,
     expect_revision: Revision = None,
+    owner: OwnerName = None,
+    take_over: TakeOver = False,
     api: Api = "",
     shell: Shell = "default",
     as_json: AsJson = False,
@@ -45,7 +53,9 @@ def preflight(
     """Say what a publish would do now; it changes nothing."""
     document = _load(target)
     with asking(api, shell) as client:
-        outcome = client.preflight(document, slot=slot, expect_revision=expect_revision)
+        outcome = client.preflight(
+            document, slot=slot, expect_revision=expect_revision, owner=owner, take_over=take_over
+        )
     print_json(outcome) if as_json else show.preflight(outcome)
     if outcome.action in ("lose", "conflict"):
         raise typer.Exit(Code.FAILED)
@@ -55,6 +65,8 @@ def publish(
     target: Target,
     slot: Slot = None,
     expect_revision: Revision = None,
+    owner: OwnerName = None,
+    take_over: TakeOver = False,
     no_wait: NoWait = False,
     command_id: CommandId = "",
     api: Api = "",
@@ -68,6 +80,8 @@ def publish(
             document,
             slot=slot,
             expect_revision=expect_revision,
+            owner=owner,
+            take_over=take_over,
             command_id=identity,
             requested_by=user(),
             wait_s=0 if no_wait else WAIT_S,
@@ -81,6 +95,8 @@ def unpublish(
     definition: Definition,
     slot: Slot = None,
     expect_revision: Revision = None,
+    owner: OwnerName = None,
+    take_over: TakeOver = False,
     no_wait: NoWait = False,
     command_id: CommandId = "",
     api: Api = "",
@@ -94,12 +110,52 @@ def unpublish(
             definition,
             slot=slot,
             expect_revision=expect_revision,
+            owner=owner,
+            take_over=take_over,
             command_id=identity,
             requested_by=user(),
             wait_s=0 if no_wait else WAIT_S,
         )
     print_json(unpublished) if as_json else show.unpublished(unpublished)
     if unpublished.status == "pending":
+        raise typer.Exit(Code.PENDING)
+
+
+def restore(
+    definition: Definition,
+    publication: Annotated[str | None, typer.Option(metavar="P", help="The publication to restore.")] = None,
+    previous: Annotated[
+        bool, typer.Option("--previous", help="The one that had authority before the present one.")
+    ] = False,
+    slot: Slot = None,
+    expect_revision: Revision = None,
+    owner: OwnerName = None,
+    take_over: TakeOver = False,
+    no_wait: NoWait = False,
+    command_id: CommandId = "",
+    api: Api = "",
+    shell: Shell = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Give an earlier publication of a slot its authority back, as a new one that all checks are made of."""
+    if previous == (publication is not None):
+        found = "both" if previous else "neither"
+        raise usage(f"expected either --publication P or --previous, found {found}; `interlock publications list`")
+    identity = command_id or uuid.uuid4().hex
+    with repeatable(identity), asking(api, shell) as client:
+        published = client.restore(
+            definition,
+            publication=publication,
+            slot=slot,
+            expect_revision=expect_revision,
+            owner=owner,
+            take_over=take_over,
+            command_id=identity,
+            requested_by=user(),
+            wait_s=0 if no_wait else WAIT_S,
+        )
+    print_json(published) if as_json else show.published(published)
+    if published.status == "pending":
         raise typer.Exit(Code.PENDING)
 
 

@@ -7,7 +7,7 @@ from interlock.sdk.types import (
     Conflict,
     DeadLetter,
     DocumentFault,
-    HistoryEntry,
+    Owner,
     Page,
     Preflight,
     Publication,
@@ -18,6 +18,7 @@ from interlock.sdk.types import (
     RunDetail,
     Slot,
     SlotDetail,
+    SourceReference,
     Stimulus,
     StimulusDetail,
     Unpublish,
@@ -38,11 +39,15 @@ def preflight(outcome: Preflight) -> None:
     claims = [("adds", outcome.added), ("keeps", outcome.retained), ("gives up", outcome.removed)]
     print_fields(
         [
+            ("slot named by", _policy(outcome.policy_source)),
             ("revision", outcome.found_revision),
             ("version", outcome.version),
             ("artifact", outcome.artifact_id),
             *((name, ", ".join(claim.claim for claim in group)) for name, group in claims),
             *map(_conflict, outcome.conflicts),
+            ("owner", _owner(outcome.found_owner)),
+            ("would be owned by", "" if outcome.owner == outcome.found_owner else _owner(outcome.owner) or "nobody"),
+            ("stays beside", ", ".join(outcome.beside)),
         ]
     )
 
@@ -52,14 +57,18 @@ def published(found: Published) -> None:
     where = f"{found.definition_id}/{found.slot}" if found.definition_id else "the publication"
     if found.status == "active":
         print(f"{where} is active at revision {found.revision}")
+    elif found.status == "nothing":
+        print(found.message)
     else:
         print(f"{where} is pending: {'; '.join(found.missing)}")
     print_fields(
         [
             ("publication", found.publication_id),
+            ("restores", found.restores),
             ("version", found.version),
             ("command", found.command_id),
             ("replaced by", found.replaced_by),
+            ("unpublished by", found.unpublished_by),
         ]
     )
     if found.status == "pending":
@@ -89,15 +98,23 @@ def slots(found: Sequence[Slot]) -> None:
             each.revision,
             each.publication_id or "(empty)",
             instant(each.activated_at_ms if each.emptied_at_ms is None else each.emptied_at_ms),
+            _owner(each.owner),
         )
         for each in found
     ]
-    print_table(("DEFINITION", "SLOT", "REVISION", "PUBLICATION", "SINCE"), rows, "No slots: publish something.")
+    columns = ("DEFINITION", "SLOT", "REVISION", "PUBLICATION", "SINCE", "OWNER")
+    print_table(columns, rows, "No slots: publish something.")
 
 
 def slot(found: SlotDetail) -> None:
     """A slot and its authority."""
-    print_fields([("slot", f"{found.slot.definition_id}/{found.slot.name}"), ("slot id", found.slot.slot_id)])
+    print_fields(
+        [
+            ("slot", f"{found.slot.definition_id}/{found.slot.name}"),
+            ("slot id", found.slot.slot_id),
+            ("owner", _owner(found.slot.owner)),
+        ]
+    )
     if found.authority is None:
         print_fields([("revision", found.slot.revision), ("empty since", instant(found.slot.emptied_at_ms))])
     else:
@@ -130,6 +147,9 @@ def publication(found: PublicationDetail) -> None:
             ("publication", row.publication_id),
             ("for", f"{row.definition_id}/{row.slot_name}"),
             ("status", row.status + pending),
+            ("slot named by", _policy(row.policy_source)),
+            ("restores", row.restores),
+            ("owner", _owner(row.owner) + (" (took over)" if row.took_over else "")),
             ("revision", row.revision or ""),
             ("version", row.definition_version),
             ("artifact", row.artifact_id),
@@ -139,6 +159,7 @@ def publication(found: PublicationDetail) -> None:
             ("ended", instant(row.ended_at_ms)),
             ("replaced by", row.replaced_by),
             ("unpublished", "" if found.unpublish is None else _by(found.unpublish)),
+            ("source reference", _reference(found.source_reference)),
             ("reason", row.reason),
             *((f"fault {each.code}", f"{each.where}: {_expected(each)}") for each in row.faults),
             *map(_conflict, row.conflicts),
@@ -301,6 +322,21 @@ def _origin(letter: DeadLetter) -> str:
     if origin.channel != "kafka" or not origin.topic:
         return origin.channel
     return f"{origin.topic.partition('@')[0]}/{origin.partition} at {origin.offset}"
+
+
+def _policy(source: str) -> str:
+    return {"request": "the request", "workflow": "the document", "host": "the host"}.get(source, source)
+
+
+def _owner(owner: Owner | None) -> str:
+    return "" if owner is None else f"{owner.kind}:{owner.id}"
+
+
+def _reference(reference: SourceReference | None) -> str:
+    if reference is None:
+        return ""
+    ended = "live" if reference.live else f"retired {instant(reference.retired_at_ms)}"
+    return f"{reference.reference_id} ({reference.kind}, {ended})"
 
 
 def _by(unpublish: Unpublish) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from interlock.domain.definitions.providers import PROVIDERS, TriggerProvider
 from interlock.domain.executions.execution.state import ExecutionState
 from interlock.domain.publishing.shard import PublishingShard
 from interlock.log.port import NotNow, Refused, Shard, Unavailable
@@ -67,6 +68,8 @@ class Parts:
     invoker: Invoker
     chance: random.Random
     bounds: Bounds
+    providers: Sequence[TriggerProvider] = PROVIDERS
+    """Who describes the triggers of documents; the same in every process."""
 
 
 class Engine:
@@ -239,7 +242,9 @@ class Engine:
             topics=self.topics,
         )
         self._run("preparation of triggers", preparation.run())
-        self._run("rebuilds", RebuildDesk(directory, self.views, self.parts.clock, look_s=self.parts.bounds.look_s).run())
+        self._run(
+            "rebuilds", RebuildDesk(directory, self.views, self.parts.clock, look_s=self.parts.bounds.look_s).run()
+        )
 
     def _view_host(self, view: View, directory: Path) -> ViewHost:
         backend = self.parts.backend
@@ -308,6 +313,8 @@ class Engine:
             routing_shards=self.topics.partitions["routing"],
             projection_kinds=VIEWS_OF_PREPARATION,
             prepare_ms=self.settings.prepare_ms,
+            host_policy=self.settings.slot_policy,
+            providers=self.parts.providers,
         )
 
     def _routing_handler(self, partition: int) -> Handler:

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-from interlock.domain.messages import CancelExecution, Publish, RepairProjection, RouteStimulus, Unpublish
+from interlock.domain.messages import CancelExecution, Publish, RepairProjection, Restore, RouteStimulus, Unpublish
 from interlock.domain.sharding import routing_key
 from interlock.log.port import Doubt, Log, LogError, OffsetGone, Record, Unavailable
 from interlock.processors.mail import Cause, client_record
@@ -78,7 +78,7 @@ class Gateway:
                 self._listening.clear()
                 await reader.close()
 
-    async def publish(self, message: Publish | Unpublish, wait_s: float) -> Answer:
+    async def publish(self, message: Publish | Restore | Unpublish, wait_s: float) -> Answer:
         """Asks for a change of authority; waits for the answer that long."""
         return await self._command(
             "publishing", message.shell, message.command_id, message, message.requested_by, wait_s

@@ -56,6 +56,9 @@ class Settings(BaseSettings):
     output_bytes_max: int = Field(default=8_388_608, ge=1024, le=16_777_216)
     """The largest output of an activity, in bytes; a larger one faults the run. Each takes memory in the process
     that owns the run until it ends."""
+    slot_policy: Literal["default", "explicit"] = "default"
+    """What becomes of a publish that names no slot, where its workflow says nothing of it: it is for the slot
+    `default`, or (`explicit`) it is refused. All processes have to agree."""
     prepare_ms: int = Field(default=30_000, ge=100)
     """How long a candidate waits for its projections before it fails."""
     max_clock_skew_ms: int = Field(default=2_000, ge=0)

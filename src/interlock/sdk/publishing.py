@@ -17,9 +17,24 @@ from interlock.sdk.wire import from_wire
 class Publishing(Connection):
     """What a client asks of publishing."""
 
-    def preflight(self, document: str, *, slot: str | None = None, expect_revision: int | None = None) -> Preflight:
+    def preflight(
+        self,
+        document: str,
+        *,
+        slot: str | None = None,
+        expect_revision: int | None = None,
+        owner: str | None = None,
+        take_over: bool = False,
+    ) -> Preflight:
         """What a publish of this document (JSON text) would do now; it changes nothing."""
-        body = {"document": document, "slot": slot, "expectRevision": expect_revision, "shell": self.shell}
+        body = {
+            "document": document,
+            "slot": slot,
+            "expectRevision": expect_revision,
+            "owner": owner,
+            "takeOver": take_over,
+            "shell": self.shell,
+        }
         return from_wire(Preflight, self._send("POST", "/v1/preflight", body=body))
 
     def publish(
@@ -28,15 +43,23 @@ class Publishing(Connection):
         *,
         slot: str | None = None,
         expect_revision: int | None = None,
+        owner: str | None = None,
+        take_over: bool = False,
         command_id: str | None = None,
         requested_by: str = "",
         wait_s: float = WAIT_S_MAX,
     ) -> Published:
-        """Lets a definition (JSON text) take authority in a slot; "pending" where that takes longer than `wait_s`."""
+        """Lets a definition (JSON text) take authority in a slot; "pending" where that takes longer than `wait_s`.
+
+        `owner` (KIND:ID, such as team:payments) says whose the slot is or shall be; another owner is respected unless
+        `take_over` is given.
+        """
         body = {
             "document": document,
             "slot": slot,
             "expectRevision": expect_revision,
+            "owner": owner,
+            "takeOver": take_over,
             "commandId": command_id or self._new_id(),
             "requestedBy": requested_by,
             "wait": wait_s,
@@ -44,12 +67,43 @@ class Publishing(Connection):
         }
         return from_wire(Published, self._send("POST", "/v1/publish", body=body, wait_s=wait_s))
 
+    def restore(
+        self,
+        definition: str,
+        *,
+        publication: str | None = None,
+        slot: str | None = None,
+        expect_revision: int | None = None,
+        owner: str | None = None,
+        take_over: bool = False,
+        command_id: str | None = None,
+        requested_by: str = "",
+        wait_s: float = WAIT_S_MAX,
+    ) -> Published:
+        """Gives an earlier publication of a slot its authority back, as a new one; without `publication` the one
+        that had it before the present one. "nothing" where it has it already."""
+        body = {
+            "definition": definition,
+            "publication": publication,
+            "slot": slot,
+            "expectRevision": expect_revision,
+            "owner": owner,
+            "takeOver": take_over,
+            "commandId": command_id or self._new_id(),
+            "requestedBy": requested_by,
+            "wait": wait_s,
+            "shell": self.shell,
+        }
+        return from_wire(Published, self._send("POST", "/v1/restore", body=body, wait_s=wait_s))
+
     def unpublish(
         self,
         definition: str,
         *,
         slot: str | None = None,
         expect_revision: int | None = None,
+        owner: str | None = None,
+        take_over: bool = False,
         command_id: str | None = None,
         requested_by: str = "",
         wait_s: float = WAIT_S_MAX,
@@ -59,6 +113,8 @@ class Publishing(Connection):
             "definition": definition,
             "slot": slot,
             "expectRevision": expect_revision,
+            "owner": owner,
+            "takeOver": take_over,
             "commandId": command_id or self._new_id(),
             "requestedBy": requested_by,
             "wait": wait_s,

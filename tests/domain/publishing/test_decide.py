@@ -22,6 +22,8 @@ from interlock.domain.publishing.publication.events import (
     PublicationSuperseded,
     RoutingShardReached,
 )
+from interlock.domain.publishing.reference.events import SourceReferenceCreated, SourceReferenceRetired
+from interlock.domain.publishing.reference.state import reference_id
 from interlock.domain.publishing.slot.events import SlotActivated
 from interlock.domain.sharding import binding_id, slot_id, stimulus_identity
 from tests.support.given import Outcome, given_shard
@@ -182,7 +184,7 @@ def test_events_may_be_listened_to_by_many() -> None:
 
 
 def test_with_the_last_projection_slot_publications_and_claims_change_in_one_decision() -> None:
-    """Proves: PUB-02, PUB-11"""
+    """Proves: PUB-02, PUB-10, PUB-11, PUB-17"""
     desk = Desk()
     desk.activate("c1", document(on=("event:order.placed", "event:order.imported")))
     desk.ask(publish("c2"))
@@ -208,6 +210,7 @@ def test_with_the_last_projection_slot_publications_and_claims_change_in_one_dec
             position=desk.position + 1,
             routing_shards=2,
             at_ms=2_000,
+            source_reference_id=reference_id(identity("c2")),
         ),
         PublicationRetired(publication_id=identity("c1"), replaced_by=identity("c2"), at_ms=2_000),
         ClaimsChanged(
@@ -218,6 +221,18 @@ def test_with_the_last_projection_slot_publications_and_claims_change_in_one_dec
             publication_id=identity("c2"),
             claims=(Claim(claim="event:order.placed", cardinality="fan-out", node_id="event:order.placed"),),
         ),
+        SourceReferenceCreated(
+            reference_id=reference_id(identity("c2")),
+            kind="published",
+            publication_id=identity("c2"),
+            slot_id=slot,
+            shell=SHELL,
+            definition_id="orders",
+            definition_version=executable(document()).version,
+            artifact_id=executable(document()).artifact_id,
+            at_ms=2_000,
+        ),
+        SourceReferenceRetired(reference_id=reference_id(identity("c1")), at_ms=2_000),
         intents=(
             Intent("routing", "", decide_at, partition=0),
             Intent("routing", "", decide_at, partition=1),
@@ -229,6 +244,8 @@ def test_with_the_last_projection_slot_publications_and_claims_change_in_one_dec
         f"publication:{identity('c2')}",
         f"publication:{identity('c1')}",
         f"claims:{SHELL}",
+        f"source-reference:{reference_id(identity('c2'))}",
+        f"source-reference:{reference_id(identity('c1'))}",
     ]
 
 
@@ -244,7 +261,7 @@ def test_a_candidate_waits_for_every_projection_and_has_no_authority_before() ->
 
 def test_where_no_projection_is_required_a_publish_activates_at_once() -> None:
     desk = Desk(kinds=())
-    assert kinds(desk.ask(publish("c1")))[-3:] == ["SlotActivated", "PublicationActivated", "ClaimsChanged"]
+    assert kinds(desk.ask(publish("c1")))[3:6] == ["SlotActivated", "PublicationActivated", "ClaimsChanged"]
 
 
 def test_an_identical_document_is_a_publication_of_its_own_on_the_same_artifact() -> None:

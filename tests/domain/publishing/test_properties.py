@@ -10,11 +10,12 @@ from interlock.domain.messages import Publish
 from interlock.domain.publishing.authority import Authority
 from interlock.domain.publishing.publication.commands import PublicationCommand
 from interlock.domain.publishing.publication.events import PublicationSuperseded
+from interlock.domain.publishing.reference.state import is_live
 from interlock.domain.publishing.shard import PublishingShard
 from interlock.domain.publishing.slot.events import SlotActivated, SlotEmptied
 from interlock.domain.publishing.unpublish.events import UnpublishSuperseded
 from interlock.domain.sharding import stimulus_identity
-from tests.support.publishing import PREPARE_MS, SHELL, Desk, answered, document, publish, reached, unpublish
+from tests.support.publishing import PREPARE_MS, SHELL, Desk, answered, document, publish, reached, restore, unpublish
 
 KINDS = ("trigger-index", "routes")
 COMMANDS = st.sampled_from([f"c{number}" for number in range(10)])
@@ -30,6 +31,11 @@ def published(command_id: str, name: str, on: frozenset[str], slot: str | None, 
 
 def emptied(command_id: str, name: str, slot: str | None, revision: int | None) -> Messages:
     return (unpublish(command_id, name, slot=slot, expect_revision=revision),)
+
+
+def restored(command_id: str, earlier: str | None, name: str, slot: str | None, revision: int | None) -> Messages:
+    asked = restore(command_id, earlier, definition_id=name, slot=slot, expect_revision=revision)
+    return (asked, *voted(command_id, KINDS, True))
 
 
 def prepared(messages: Messages) -> Messages:
@@ -63,6 +69,14 @@ MESSAGES = st.one_of(
         st.sampled_from([None, None, "canary"]),
         st.sampled_from([None, None, 0, 1, 2]),
     ),
+    st.builds(
+        restored,
+        st.sampled_from([f"r{number}" for number in range(6)]),
+        st.none() | COMMANDS,
+        st.sampled_from(["orders", "audit"]),
+        st.sampled_from([None, None, "canary"]),
+        st.sampled_from([None, None, 0, 1, 2]),
+    ),
     # Most candidates have to get through, or nothing would ever be replaced.
     st.builds(prepared, PUBLISHES),
     st.builds(voted, COMMANDS, st.sampled_from([KINDS, KINDS[:1], KINDS[1:]]), st.sampled_from([True, True, False])),
@@ -88,6 +102,7 @@ def walk(steps: list[Messages | int]) -> Desk:
         at_most_one_authority(desk.shard)
         one_keeper_for_each_gate(desk.shard)
         claims_are_those_of_the_authorities(desk.shard)
+        live_references_are_those_of_the_authorities(desk.shard)
     return desk
 
 
@@ -106,6 +121,17 @@ def claims_are_those_of_the_authorities(shard: PublishingShard) -> None:
     assert held == {}
 
 
+def live_references_are_those_of_the_authorities(shard: PublishingShard) -> None:
+    live = [
+        reference.created.publication_id
+        for reference in shard.references.values()
+        if reference.created and is_live(reference, shard.publications[reference.created.publication_id])
+    ]
+    assert sorted(live) == sorted(slot.publication_id for slot in shard.slots.values() if slot.publication_id)
+    unretired = [reference for reference in shard.references.values() if not reference.retired]
+    assert len(unretired) == len(live)
+
+
 def one_keeper_for_each_gate(shard: PublishingShard) -> None:
     gates = Counter(
         binding.claim
@@ -120,7 +146,7 @@ def one_keeper_for_each_gate(shard: PublishingShard) -> None:
 @settings(max_examples=150, deadline=None)
 @given(STEPS)
 def test_a_slot_has_one_authority_and_a_gate_one_keeper_whatever_comes(steps: list[Messages | int]) -> None:
-    """Proves: PUB-01, PUB-02, PUB-12, TRG-04"""
+    """Proves: PUB-01, PUB-02, PUB-12, PUB-17, TRG-04"""
     walk(steps)
 
 
@@ -184,7 +210,8 @@ def test_each_command_is_answered_once_and_only_at_its_end(steps: list[Messages 
     desk = walk(steps)
     for publication in desk.shard.publications.values():
         ended = publication.served or publication.status in ("failed", "superseded")
-        assert len(desk.replies(publication.command_id)) == (1 if ended else 0)
+        replies = [body for _, body in desk.replies(publication.command_id) if body.get("status") != "nothing"]
+        assert len(replies) == (1 if ended else 0)
     for asked in desk.shard.unpublishes.values():
         assert asked.outcome is not None
         ended = asked.served or isinstance(asked.outcome, UnpublishSuperseded)

@@ -9,6 +9,8 @@ from interlock.domain.publishing.claims.events import ClaimsChanged
 from interlock.domain.publishing.decide import publication_id
 from interlock.domain.publishing.publication.commands import PublicationCommand
 from interlock.domain.publishing.publication.events import PublicationRetired
+from interlock.domain.publishing.reference.events import SourceReferenceRetired
+from interlock.domain.publishing.reference.state import reference_id
 from interlock.domain.publishing.slot.events import SlotEmptied
 from interlock.domain.publishing.unpublish.decide import unpublish_id
 from interlock.domain.publishing.unpublish.events import (
@@ -52,6 +54,7 @@ def test_slot_publication_and_claims_change_in_one_decision_and_every_routing_sh
         ClaimsChanged(
             shell=SHELL, slot_id=SLOT, definition_id="orders", slot_name="default", publication_id="", claims=()
         ),
+        SourceReferenceRetired(reference_id=reference_id(P1), at_ms=2_000),
         Unpublished(
             unpublish_id=U1,
             command_id="u1",

@@ -9,6 +9,7 @@ from interlock.sdk.types.common import Health, Json, Page
 from interlock.sdk.types.problems import Conflict, DocumentFault, Problem
 from interlock.sdk.types.publishing import (
     Claim,
+    Owner,
     Preflight,
     Projection,
     Publication,
@@ -16,6 +17,7 @@ from interlock.sdk.types.publishing import (
     Published,
     Slot,
     SlotDetail,
+    SourceReference,
     Unpublish,
     Unpublished,
 )
@@ -54,6 +56,7 @@ __all__ = [
     "HistoryEntry",
     "Json",
     "Origin",
+    "Owner",
     "Page",
     "Preflight",
     "Problem",
@@ -71,6 +74,7 @@ __all__ = [
     "ShardPosition",
     "Slot",
     "SlotDetail",
+    "SourceReference",
     "Start",
     "Step",
     "Stimulus",

@@ -18,6 +18,15 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """Whose a slot is."""
+
+    kind: str
+    """Such as "team", "service" or "user"."""
+    id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Preflight:
     """What a publish would do now."""
 
@@ -28,6 +37,7 @@ class Preflight:
     slot_id: str
     slot_name: str
     policy_source: str
+    """Who named the slot: request, workflow (its document) or host (the setting `slot_policy`)."""
     artifact_id: str
     version: str
     expected_revision: int
@@ -38,14 +48,21 @@ class Preflight:
     removed: tuple[Claim, ...]
     retained: tuple[Claim, ...]
     conflicts: tuple[Conflict, ...]
+    owner: Owner | None = None
+    """Whose the slot would be; None for nobody's."""
+    found_owner: Owner | None = None
+    """Whose it is."""
+    beside: tuple[str, ...] = ()
+    """Other slots of the definition that would go on starting work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """How a publish stands."""
+    """How a publish or a restore stands."""
 
-    status: Literal["active", "pending"]
-    """active: every routing shard decides by it · pending: that is still to come."""
+    status: Literal["active", "nothing", "pending"]
+    """active: every routing shard decides by it · nothing: what was to be restored has authority already · pending: it
+    is still to come."""
     command_id: str
     """The same again asks for the same publication, and gets the same answer."""
     publication_id: str
@@ -60,6 +77,12 @@ class Published:
     """The append of the publishing journal that activated it, for `position`; 0 while pending."""
     replaced_by: str = ""
     """The publication that took its place before every shard had reached it; "" if none did."""
+    unpublished_by: str = ""
+    """The unpublish that emptied its slot before every shard had reached it; "" if none did."""
+    restores: str = ""
+    """The earlier publication that it restores; "" if it is of a document."""
+    message: str = ""
+    """Why there was nothing to do."""
     missing: tuple[str, ...] = ()
     """What it still waits for, in words."""
 
@@ -124,6 +147,8 @@ class Slot:
     """When its last authority was activated."""
     emptied_at_ms: int | None = None
     """When it was emptied; None while a publication has authority."""
+    owner: Owner | None = None
+    """Whose it is; None for nobody's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,6 +193,12 @@ class Publication:
     """Who had the claims that it needed."""
     found_revision: int
     """The revision to which it lost, if it is superseded."""
+    restores: str = ""
+    """The earlier publication that it restores; "" if it is of a document."""
+    owner: Owner | None = None
+    """Whose the slot is once it is activated; None for nobody's."""
+    took_over: bool = False
+    """Whether another owner was to be no obstacle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +207,20 @@ class Projection:
 
     kind: str
     prepared_at_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceReference:
+    """Where a published executable comes from."""
+
+    reference_id: str
+    kind: str
+    """Why the executable is referred to: "published"."""
+    live: bool
+    """Whether it keeps the executable: it isn't retired, and its publication is active."""
+    artifact_id: str
+    created_at_ms: int
+    retired_at_ms: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,6 +238,8 @@ class PublicationDetail:
     """The same in words."""
     unpublish: Unpublish | None = None
     """What emptied its slot, if something did."""
+    source_reference: SourceReference | None = None
+    """What was created with its activation; None before that."""
     mark: str = ""
     """Given as `seen` with `wait`, the next answer comes once something is different."""
 

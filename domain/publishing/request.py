@@ -1,0 +1,243 @@
+"""How a publication begins: a publish of a document, or the restoration of an earlier publication.
+
+Both make a new publication that goes the same way: requested, held against slot and claims, staged, and prepared by the
+views (PUB-10). What differs is where it comes from: a document that is compiled, or a publication that was. Nothing is
+ever taken over from the earlier one's checks (PUB-14).
+"""
+
+from collections.abc import Sequence
+
+from interlock.domain.decider import NOTHING, Decided, Decision, Intent
+from interlock.domain.definitions.compiler import canonical
+from interlock.domain.definitions.executable import Trigger
+from interlock.domain.messages import Publish, Reply, Restore
+from interlock.domain.publishing.activation import claims_of, select
+from interlock.domain.publishing.candidate import Target, Unfit, Wish, aim, resolve
+from interlock.domain.publishing.claims.state import conflicts
+from interlock.domain.publishing.executable.events import ExecutableSaved
+from interlock.domain.publishing.here import Here
+from interlock.domain.publishing.policy import WorkflowPolicy
+from interlock.domain.publishing.publication.events import Binding, PublicationRequested, PublicationStaged
+from interlock.domain.publishing.publication.state import INITIAL, Publication
+from interlock.domain.publishing.story import Story
+from interlock.domain.refusal import Refusal
+from interlock.domain.reply import body
+from interlock.domain.sharding import binding_id, digest
+
+
+def publication_id(shell: str, command_id: str) -> str:
+    """The publication that a command makes; the same again, however often it is sent."""
+    return digest("publication", shell, command_id)
+
+
+def publish(here: Here, message: Publish) -> Decided:
+    """Requests a publication, and stages it if nothing stands against it."""
+    identity = publication_id(message.shell, message.command_id)
+    if identity in here.shard.publications:
+        return NOTHING
+    candidate = resolve(
+        here.shard, wish_of(message), message.document, providers=here.providers, host_policy=here.host_policy
+    )
+    if isinstance(candidate, Refusal):
+        return candidate
+    story = Story(here.now_ms)
+    requested = story.about(INITIAL, _requested(identity, message, candidate.target, candidate.policy))
+    if isinstance(candidate, Unfit):
+        return story.fail(requested, candidate.refusal).told()
+    if candidate.target.lost:
+        return story.lose(requested, candidate.target.slot.revision).told()
+    if candidate.conflicts:
+        return story.clash(requested, candidate.conflicts).told()
+    executable = candidate.executable
+    if executable.artifact_id not in here.shard.executables:
+        saved = ExecutableSaved(artifact_id=executable.artifact_id, content=canonical(executable))
+        story.change(f"executable:{executable.artifact_id}", saved)
+    return _staged(here, story, requested, executable.version, executable.artifact_id, executable.triggers)
+
+
+def restore(here: Here, message: Restore) -> Decided:
+    """Requests that an earlier publication has authority again, as a new one that all checks are made of."""
+    identity = publication_id(message.shell, message.command_id)
+    if identity in here.shard.publications:
+        return NOTHING
+    found = _earlier(here, message)
+    if isinstance(found, Refusal):
+        return found
+    target, earlier = found
+    if earlier.publication_id == target.slot.publication_id:
+        return Decision((), (Intent("replies", message.command_id, _nothing(message, target, earlier)),))
+    if refusal := _never_had_authority(earlier):
+        return refusal
+    story = Story(here.now_ms)
+    requested = story.about(
+        INITIAL, _requested(identity, message, target, earlier.policy, restores=earlier.publication_id)
+    )
+    if earlier.artifact_id not in here.shard.executables:
+        return story.fail(requested, _artifact_gone(earlier)).told()
+    if target.lost:
+        return story.lose(requested, target.slot.revision).told()
+    if clash := conflicts(here.shard.ledger(message.shell), target.slot_id, claims_of(earlier)):
+        return story.clash(requested, clash).told()
+    return _staged(here, story, requested, earlier.definition_version, earlier.artifact_id, earlier.bindings)
+
+
+def wish_of(message: Publish | Restore) -> Wish:
+    """What a request says of its slot."""
+    return Wish(
+        shell=message.shell,
+        slot=message.slot,
+        expect_revision=message.expect_revision,
+        owner=message.owner,
+        take_over=message.take_over,
+    )
+
+
+# ---- which one is restored ------------------------------------------------------------------------------------------
+
+
+def _earlier(here: Here, message: Restore) -> tuple[Target, Publication] | Refusal:
+    """The slot, and the publication of it that is to be restored."""
+    if message.publication_id is None:
+        target = _aimed(here, message, here.shard.policy(message.shell, message.definition_id))
+        if isinstance(target, Refusal):
+            return target
+        previous = _previous(here, target)
+        return previous if isinstance(previous, Refusal) else (target, previous)
+    named = here.shard.publications.get(message.publication_id)
+    if named is None or (named.shell, named.definition_id) != (message.shell, message.definition_id):
+        return Refusal(
+            "not-found",
+            f"Expected a publication {message.publication_id!r} of {message.definition_id!r}, found none; "
+            "`interlock publications list` shows those that there are.",
+        )
+    target = _aimed(here, message, named.policy)
+    if isinstance(target, Refusal):
+        return target
+    if named.slot_id != target.slot_id:
+        return Refusal(
+            "invalid",
+            f"Expected a publication of slot {target.slot_name!r}, found that {named.publication_id} is of slot "
+            f"{named.slot_name!r}; name that one with --slot.",
+            (("publicationId", named.publication_id), ("slot", named.slot_name)),
+        )
+    return target, named
+
+
+def _aimed(here: Here, message: Restore, policy: WorkflowPolicy) -> Target | Refusal:
+    return aim(here.shard, wish_of(message), message.definition_id, policy, here.host_policy)
+
+
+def _previous(here: Here, target: Target) -> Publication | Refusal:
+    """The publication that the slot selected before the present one, or last where it is empty."""
+    selected = here.shard.selected.get(target.slot_id, [])
+    earlier = selected[:-1] if target.slot.publication_id else selected
+    if not earlier:
+        return Refusal(
+            "not-found",
+            f"Expected slot {target.slot_name!r} of {target.definition_id!r} to have selected an earlier publication, "
+            f"found {'only the present one' if selected else 'none'}.",
+            (("slot", target.slot_name), ("foundRevision", str(target.slot.revision))),
+        )
+    return here.shard.publications[earlier[-1]]
+
+
+def _never_had_authority(publication: Publication) -> Refusal | None:
+    """Why a publication can't have authority *again*."""
+    match publication.status:
+        case "failed":
+            why = f"that it failed: {publication.failure.reason if publication.failure else ''}"
+        case "superseded":
+            why = "that it was superseded and never had authority"
+        case "requested" | "pending-projection":
+            why = "that it is pending still; wait for what comes of it"
+        case "active" | "retired":
+            return None
+    sentence = f"Expected publication {publication.publication_id} to have had authority, found {why}"
+    details = (("publicationId", publication.publication_id), ("status", publication.status))
+    return Refusal("state", f"{sentence.rstrip('.')}.", details)
+
+
+def _artifact_gone(publication: Publication) -> Refusal:
+    return Refusal(
+        "state",
+        f"Expected the executable {publication.artifact_id} of publication {publication.publication_id} to be there, "
+        "found it gone; publish its document again.",
+    )
+
+
+def _nothing(message: Restore, target: Target, present: Publication) -> Reply:
+    result: dict[str, object] = {
+        "status": "nothing",
+        "publicationId": present.publication_id,
+        "definitionId": target.definition_id,
+        "slotId": target.slot_id,
+        "slot": target.slot_name,
+        "artifactId": present.artifact_id,
+        "version": present.definition_version,
+        "revision": target.slot.revision,
+        "message": f"Slot {target.slot_name!r} of {target.definition_id!r} selects publication "
+        f"{present.publication_id} already; there is nothing to restore.",
+    }
+    return Reply(command_id=message.command_id, status="done", body=body(result))
+
+
+# ---- events -------------------------------------------------------------------------------------------------------
+
+
+def _requested(
+    identity: str, message: Publish | Restore, target: Target, policy: WorkflowPolicy, *, restores: str = ""
+) -> PublicationRequested:
+    return PublicationRequested(
+        publication_id=identity,
+        command_id=message.command_id,
+        shell=message.shell,
+        definition_id=target.definition_id,
+        slot_id=target.slot_id,
+        slot_name=target.slot_name,
+        policy_source=target.policy_source,
+        expected_revision=target.expected_revision,
+        requested_by=message.requested_by,
+        requested_at_ms=message.requested_at_ms,
+        restores=restores,
+        owner=target.owner,
+        took_over=message.take_over,
+        policy_slot=policy.slot,
+        policy_explicit=policy.explicit,
+    )
+
+
+def _staged(
+    here: Here,
+    story: Story,
+    requested: Publication,
+    version: str,
+    artifact_id: str,
+    triggers: Sequence[Trigger | Binding],
+) -> Decision:
+    """The views are asked to prepare; where none has to, it is activated at once."""
+    identity, slot_id = requested.publication_id, requested.slot_id
+    bindings = tuple(
+        Binding(
+            binding_id=binding_id(slot_id, identity, trigger.node_id, trigger.claim),
+            node_id=trigger.node_id,
+            type=trigger.type,
+            name=trigger.name,
+            identity=trigger.identity,
+            cardinality=trigger.cardinality,
+            claim=trigger.claim,
+        )
+        for trigger in triggers
+    )
+    staged = PublicationStaged(
+        publication_id=identity,
+        definition_version=version,
+        artifact_id=artifact_id,
+        bindings=bindings,
+        required_projections=here.projection_kinds,
+        deadline_ms=here.now_ms + here.prepare_ms,
+        at_ms=here.now_ms,
+    )
+    candidate = story.about(requested, staged)
+    if not here.projection_kinds:
+        select(here, candidate, story)
+    return story.told()
