@@ -30,7 +30,7 @@ import httpx
 from interlock.activities import Activities, AnyActivity, adapter_of
 from interlock.log.faults import FaultRates
 from interlock.log.port import LogError
-from interlock.sdk.client import Client
+from interlock.sdk.client import ApiError, Client
 from interlock.sdk.types import ENDED, HistoryEntry, Published, Run, RunDetail, StimulusDetail
 from interlock.targets import collect, load_target
 from interlock.testing.cast import Cast, Part
@@ -138,7 +138,10 @@ class Rehearsal:
         deliver: str | None = None,
     ) -> StimulusDetail:
         """Emits an event and returns what it did. `data` is JSON, or what annotations may name (a pydantic model, a
-        dataclass); `key` is its idempotency key, and the others are as in the guide on stimuli."""
+        dataclass); `key` is its idempotency key, and the others are as in the guide on stimuli.
+
+        Raises `ApiError` where it is not taken, `Unfinished` where it is not routed.
+        """
         name = event.name if isinstance(event, Event) else event
         emitted = self.client.emit(
             "Event",
@@ -149,7 +152,11 @@ class Rehearsal:
             ttl=ttl,
             deliver=deliver,
         )
-        self.client.stimulus(emitted.stimulus_id, wait_s=ROUTED_MAX_S)
+        try:
+            self.client.stimulus(emitted.stimulus_id, wait_s=ROUTED_MAX_S)
+        except ApiError as error:
+            problems = "; ".join((error.message, *self._problems()))
+            raise Unfinished(f"expected {name!r} to be routed within {ROUTED_MAX_S:g} s, found: {problems}") from error
         self._rest()
         return self.client.stimulus(emitted.stimulus_id)
 
