@@ -9,7 +9,7 @@ Always true: entries are kept in the order of their sending and never leave; wha
 from dataclasses import dataclass, field
 from typing import Literal
 
-from interlock.domain.messages import CancelExecution, Publish, RouteStimulus
+from interlock.domain.messages import CancelExecution, Publish, RepairProjection, RouteStimulus, Unpublish
 from interlock.log.port import Shard
 
 Word = Literal["landed", "done", "refused", "failed", "pending", "doubt", "never"]
@@ -18,6 +18,10 @@ Word = Literal["landed", "done", "refused", "failed", "pending", "doubt", "never
 landed: the log has taken it (stimuli) · done, refused, failed: the answer to a command · pending: no answer in time ·
 doubt: it may have landed or land later · never: the log refused the write, so this sending of it never lands.
 """
+
+
+Command = Publish | Unpublish | RepairProjection | CancelExecution
+"""What has an answer, under its id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,7 @@ class Sent:
     client: str
     at_ms: int
     """When it was sent first, in true time."""
-    what: Publish | CancelExecution | RouteStimulus | bytes
+    what: Command | RouteStimulus | bytes
     """A command or stimulus through the gateway, or the bytes of a record on the topic of stimuli."""
     shard: Shard | None = None
     """Where a record was written to; None for what goes through the gateway."""
@@ -51,7 +55,7 @@ class Sent:
     @property
     def command_id(self) -> str:
         """The id that its answer carries; "" for what has no answer."""
-        return self.what.command_id if isinstance(self.what, Publish | CancelExecution) else ""
+        return self.what.command_id if isinstance(self.what, Command) else ""
 
     def was_told(self, *words: Word) -> Told | None:
         """The first time that it was told one of these."""
@@ -69,7 +73,7 @@ class Ledger:
         self,
         client: str,
         at_ms: int,
-        what: Publish | CancelExecution | RouteStimulus | bytes,
+        what: Command | RouteStimulus | bytes,
         shard: Shard | None = None,
     ) -> Sent:
         """Notes that something is about to be sent, before it is."""

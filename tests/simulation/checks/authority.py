@@ -1,11 +1,12 @@
 """Who may start what, by a model that is written down anew: slots, publications, claims, and what routing decided by.
 
-Rules: publication-life, slot-revision, slot-replaced, cas-skipped, activation-position, activation-torn, two-active,
-exclusive-claimed-twice, activated-unprepared, served-early, reached-unpromised, reached-early, active-early,
-position-ahead, position-falls, start-of-retired, start-missing, start-twice, start-wrong-run, start-unpromised,
-old-after-active.
+Rules: publication-life, repaired-wrongly, slot-revision, slot-replaced, cas-skipped, activation-position,
+activation-torn, two-active, exclusive-claimed-twice, activated-unprepared, served-early, reached-unpromised,
+reached-early, active-early, position-ahead, position-falls, start-of-retired, start-missing, start-twice,
+start-wrong-run, start-unpromised, old-after-active.
 """
 
+import json
 from collections import defaultdict
 from dataclasses import dataclass, field
 
@@ -22,7 +23,14 @@ from interlock.domain.publishing.publication.events import (
     PublicationSuperseded,
     RoutingShardReached,
 )
-from interlock.domain.publishing.slot.events import SlotActivated
+from interlock.domain.publishing.reconciliation.events import ProjectionRepaired
+from interlock.domain.publishing.slot.events import SlotActivated, SlotEmptied
+from interlock.domain.publishing.unpublish.events import (
+    Unpublished,
+    UnpublishServed,
+    UnpublishShardReached,
+    UnpublishSuperseded,
+)
 from interlock.domain.routing.stimulus.events import StimulusRouted
 from tests.simulation.checks import Violation
 from tests.simulation.checks.tape import Commit, Fact, Home, expect
@@ -61,22 +69,35 @@ class Life:
     """The append that replaced it; 0 while none did."""
 
 
+@dataclass(slots=True)
+class Emptying:
+    """One unpublish that has emptied a slot."""
+
+    done: Unpublished
+    reached: set[int] = field(default_factory=set[int])
+    served: bool = False
+
+
 class AuthorityCheck:
     """Follows publishing, and holds each decision of routing against it."""
 
     def __init__(self) -> None:
         self.lives: dict[str, Life] = {}
+        self.emptyings: dict[str, Emptying] = {}
+        self.unpublishes: set[str] = set()
+        """The unpublishes that have come to a fact."""
         self.slots: dict[str, list[tuple[int, str]]] = defaultdict(list)
-        """Slot → (append, publication) of each activation."""
+        """Slot → (append, publication) of each revision; "" where it was emptied."""
         self.position = 0
         """The number of publishing's last append."""
         self.decided: dict[Home, int] = defaultdict(int)
         """Routing shard → the position that it last decided at."""
         self.reached: dict[str, dict[int, int]] = defaultdict(dict)
-        """Publication → routing shard → the position that it promised to have reached."""
+        """Publication → routing shard → the highest position that it promised to have reached for it."""
         self.floors: dict[Home, tuple[int, int]] = {}
         """Routing shard → (append, position): later appends decide at the position or later, as a client was told."""
-        self.slot_of: dict[str, str] = {}
+        self._told: set[str] = set()
+        """Commands that were answered as done; a repetition gets the same answer, whatever is so by then."""
         self.prepared_answers: set[tuple[str, str]] = set()
         """Publication and view that a holder has answered as prepared."""
 
@@ -90,7 +111,7 @@ class AuthorityCheck:
     def publishing(self, commit: Commit) -> None:
         """Takes an append of publishing."""
         self.position = commit.number
-        switched: list[SlotActivated] = []
+        switched: list[SlotActivated | SlotEmptied] = []
         for fact in commit.facts:
             event = fact.event
             if isinstance(event, PublicationRequested):
@@ -100,21 +121,25 @@ class AuthorityCheck:
                 self.lives[event.publication_id] = Life(event)
             elif type(event) in _NEXT:
                 self._step(fact, event)
-            elif isinstance(event, SlotActivated):
+            elif isinstance(event, SlotActivated | SlotEmptied):
                 switched.append(event)
                 self._switch(fact, event)
+            elif isinstance(event, Unpublished | UnpublishSuperseded | UnpublishShardReached | UnpublishServed):
+                self._unpublish(fact, event)
+            elif isinstance(event, ProjectionRepaired):
+                self._repaired(fact, event)
         for selected in switched:
             self._whole(commit, selected)
-        if any(isinstance(fact.event, SlotActivated | PublicationActivated) for fact in commit.facts):
+        if any(isinstance(fact.event, SlotActivated | SlotEmptied | PublicationActivated) for fact in commit.facts):
             self._alone(commit)
             self._claims(commit)
         for promise in commit.promises:
             message = promise.message
             if isinstance(message, Reply) and message.status == "done":
-                served = any(
-                    life.served and life.requested.command_id == message.command_id for life in self.lives.values()
-                )
-                expect(served, "active-early", f'expected "active" only of what every shard serves, found {promise}')
+                if message.command_id not in self._told:
+                    done = self._done(commit, message)
+                    expect(done, "active-early", f"expected only what is so to be answered as done, found {promise}")
+                self._told.add(message.command_id)
 
     def _step(self, fact: Fact, event: object) -> None:
         life = self.lives.get(getattr(event, "publication_id", ""))
@@ -144,14 +169,8 @@ class AuthorityCheck:
             case PublicationRetired():
                 life.until = fact.number
             case RoutingShardReached():
-                position = self.reached[event.publication_id].get(event.partition, 0)
-                activated = life.activated
-                if activated is None or position < activated.position:
-                    raise Violation(
-                        "reached-unpromised",
-                        f"expected routing shard {event.partition} to have promised a position of its activation or "
-                        f"later before {fact}, found {position}",
-                    )
+                position = 0 if life.activated is None else life.activated.position
+                self._promised_before(fact, event.publication_id, event.partition, position)
                 life.reached.add(event.partition)
             case PublicationServed():
                 count = 0 if life.activated is None else life.activated.routing_shards
@@ -175,26 +194,92 @@ class AuthorityCheck:
         if not required <= life.prepared:
             raise Violation("activated-unprepared", f"expected {required} before {fact}, found {life.prepared}")
 
-    def _switch(self, fact: Fact, event: SlotActivated) -> None:
+    def _switch(self, fact: Fact, event: SlotActivated | SlotEmptied) -> None:
         history = self.slots[event.slot_id]
         if event.revision != len(history) + 1:
             raise Violation("slot-revision", f"expected {len(history) + 1}, found {event.revision}: {fact}")
         before = history[-1][1] if history else ""
-        if event.replaced_publication_id != before:
-            raise Violation(
-                "slot-replaced", f"expected {before!r} to be replaced, found {event.replaced_publication_id!r}: {fact}"
-            )
-        history.append((fact.number, event.publication_id))
+        replaced = event.replaced_publication_id if isinstance(event, SlotActivated) else event.publication_id
+        if replaced != before or (isinstance(event, SlotEmptied) and not before):
+            raise Violation("slot-replaced", f"expected {before!r} to be replaced, found {replaced!r}: {fact}")
+        history.append((fact.number, event.publication_id if isinstance(event, SlotActivated) else ""))
 
-    def _whole(self, commit: Commit, selected: SlotActivated) -> None:
+    def _whole(self, commit: Commit, changed: SlotActivated | SlotEmptied) -> None:
         """One append holds all of a switch."""
-        life = self.lives.get(selected.publication_id)
-        activated = None if life is None else life.activated
-        whole = activated is not None and activated.position == commit.number
-        whole = whole and activated is not None and activated.revision == selected.revision
-        if replaced := selected.replaced_publication_id:
-            whole = whole and self.lives[replaced].until == commit.number
-        expect(whole, "activation-torn", f"expected activation and retirement beside {selected} in {commit}")
+        if isinstance(changed, SlotActivated):
+            done: object = (
+                self.lives[changed.publication_id].activated if changed.publication_id in self.lives else None
+            )
+            replaced = changed.replaced_publication_id
+        else:
+            emptying = self.emptyings.get(changed.unpublish_id)
+            done = None if emptying is None else emptying.done
+            replaced = changed.publication_id
+        whole = isinstance(done, PublicationActivated | Unpublished) and done.position == commit.number
+        whole = whole and getattr(done, "revision", 0) == changed.revision
+        whole = whole and (not replaced or self.lives[replaced].until == commit.number)
+        expect(whole, "activation-torn", f"expected all that goes with it beside {changed} in {commit}")
+
+    def _unpublish(
+        self, fact: Fact, event: Unpublished | UnpublishSuperseded | UnpublishShardReached | UnpublishServed
+    ) -> None:
+        emptying = self.emptyings.get(event.unpublish_id)
+        if isinstance(event, Unpublished | UnpublishSuperseded):
+            expect(event.unpublish_id not in self.unpublishes, "publication-life", f"expected one outcome: {fact}")
+            self.unpublishes.add(event.unpublish_id)
+            if isinstance(event, Unpublished):
+                self._emptied(fact, event)
+            return
+        if emptying is None or emptying.served:
+            raise Violation("publication-life", f"expected it to be under way, found {emptying} at {fact}")
+        if isinstance(event, UnpublishShardReached):
+            self._promised_before(fact, emptying.done.publication_id, event.partition, emptying.done.position)
+            emptying.reached.add(event.partition)
+            return
+        if emptying.reached != set(range(emptying.done.routing_shards)):
+            raise Violation("served-early", f"expected every shard before {fact}, found {emptying.reached}")
+        emptying.served = True
+
+    def _emptied(self, fact: Fact, event: Unpublished) -> None:
+        self.emptyings[event.unpublish_id] = Emptying(event)
+        if event.position != fact.number:
+            raise Violation("activation-position", f"expected position {fact.number}, found {event.position}: {fact}")
+        if event.revision != event.expected_revision + 1:
+            raise Violation("cas-skipped", f"expected it at the revision observed, found {event}: {fact}")
+
+    def _promised_before(self, fact: Fact, publication_id: str, partition: int, position: int) -> None:
+        found = self.reached[publication_id].get(partition, 0)
+        if found < position:
+            raise Violation(
+                "reached-unpromised",
+                f"expected routing shard {partition} to have promised position {position} or later before {fact}, "
+                f"found {found}",
+            )
+
+    def _repaired(self, fact: Fact, event: ProjectionRepaired) -> None:
+        """It restates what is so."""
+        life = self.lives.get(event.publication_id)
+        status = "" if life is None else life.status
+        standing = {"requested": "requested", "staged": "prepared", "active": "active"}.get(status, "gone")
+        staged = life.staged if life is not None and standing in ("prepared", "active") else None
+        bindings = () if staged is None else staged.bindings
+        if (event.standing, event.bindings) != (standing, bindings):
+            raise Violation("repaired-wrongly", f"expected {standing} with {bindings}, found {event} in {fact}")
+
+    def _done(self, commit: Commit, reply: Reply) -> bool:
+        """Whether what is answered as done is so."""
+        told = json.loads(reply.body)
+        match told.get("status"):
+            case "active":
+                return any(one.served and one.requested.command_id == reply.command_id for one in self.lives.values())
+            case "unpublished":
+                return any(one.served and one.done.command_id == reply.command_id for one in self.emptyings.values())
+            case "nothing":
+                history = self.slots.get(told["slotId"])
+                return not history or not history[-1][1]
+            case _:
+                repaired = [one.event for one in commit.facts if isinstance(one.event, ProjectionRepaired)]
+                return any(one.reconciliation_id == told.get("reconciliationId") for one in repaired)
 
     def _alone(self, commit: Commit) -> None:
         """Whoever is active is what its slot selects."""
@@ -253,22 +338,22 @@ class AuthorityCheck:
 
     def promised_to_reach(self, home: Home, message: RoutingReached) -> None:
         """A routing shard has promised that it decides at a position."""
-        self.reached[message.publication_id].setdefault(home[1], message.position)
+        positions = self.reached[message.publication_id]
+        positions[home[1]] = max(positions.get(home[1], 0), message.position)
 
-    def told_active(self, publication_id: str, numbers: dict[Home, int]) -> None:
-        """A client was told that a publication is active, while these were the last appends of the routing shards."""
-        activated = self.lives[publication_id].activated
-        if activated is not None:
-            for home, number in numbers.items():
-                if activated.position > self.floors.get(home, (0, 0))[1]:
-                    self.floors[home] = number, activated.position
+    def told_active(self, position: int, numbers: dict[Home, int]) -> None:
+        """A client was told of an activation or of the end of one, at a position of publishing, while these were the
+        last appends of the routing shards."""
+        for home, number in numbers.items():
+            if position > self.floors.get(home, (0, 0))[1]:
+                self.floors[home] = number, position
 
     def served_at(self, position: int) -> list[Life]:
         """The publications that had authority at a position."""
         found: list[Life] = []
         for history in self.slots.values():
             chosen = [publication for number, publication in history if number <= position]
-            if chosen:
+            if chosen and chosen[-1]:
                 found.append(self.lives[chosen[-1]])
         return found
 
@@ -303,7 +388,8 @@ class AuthorityCheck:
     def owing(self) -> list[str]:
         """Publications that have not come to their end or to their service."""
         waiting = {"requested", "staged"}
-        return [
+        found = [f"unpublish {key} is not served" for key, emptying in self.emptyings.items() if not emptying.served]
+        return found + [
             f"publication {key} is {life.status}{'' if life.served or life.status in waiting else ' and not served'}"
             for key, life in self.lives.items()
             if life.status in waiting or (life.activated is not None and not life.served)

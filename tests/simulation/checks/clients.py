@@ -72,6 +72,11 @@ class ClientsCheck:
             raise Violation("told-differently", f"expected {promised}, found that {entry} was told {told}")
         if isinstance(entry.what, Publish):
             self._published(entry, entry.what, told)
+        elif told.body.get("status") == "unpublished":
+            found = self._authority.emptyings.get(str(told.body["unpublishId"]))
+            if found is None or not found.served:
+                raise Violation("acknowledged-lost", f"expected it to be served, as {entry} says, found {found}")
+            self._authority.told_active(found.done.position, self._numbers())
         elif isinstance(entry.what, CancelExecution):
             run = self._runs.runs.get(entry.what.execution_id)
             by_it = run is not None and entry.command_id in run.cancels
@@ -88,8 +93,13 @@ class ClientsCheck:
             return
         if life is None or not life.served:
             raise Violation("acknowledged-lost", f"expected {publication} to be served, as {entry} says, found {life}")
-        numbers = {home: len(tape.commits) for home, tape in self._tapes.journals.items() if home[0] == "routing"}
-        self._authority.told_active(publication, numbers)
+        activated = life.activated
+        assert activated is not None
+        self._authority.told_active(activated.position, self._numbers())
+
+    def _numbers(self) -> dict[Home, int]:
+        """The last appends of the routing shards."""
+        return {home: len(tape.commits) for home, tape in self._tapes.journals.items() if home[0] == "routing"}
 
     # ---- at the end -------------------------------------------------------------------------------------------------
 

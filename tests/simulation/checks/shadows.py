@@ -118,7 +118,7 @@ def _empty(home: Home, horizon_ms: int) -> Aggregates:
 
 
 def _found(shard: Aggregates, stream: str) -> object:
-    """One aggregate."""
+    """One aggregate; None also where a stream is a record alone, as that of a repair."""
     kind, _, key = stream.partition(":")
     if isinstance(shard, ExecutionsShard):
         return shard.find(stream.removeprefix(PREFIX))
@@ -127,8 +127,9 @@ def _found(shard: Aggregates, stream: str) -> object:
             "slot": dict(shard.slots),
             "publication": dict(shard.publications),
             "claims": dict(shard.ledgers),
+            "unpublish": dict(shard.unpublishes),
         }
-        return key in shard.executables if kind == "executable" else held[kind].get(key)
+        return key in shard.executables if kind == "executable" else held.get(kind, {}).get(key)
     if kind == "stimulus":
         return shard.stimuli.get(key)
     if kind == "dead-letter":

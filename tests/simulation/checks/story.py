@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from interlock.domain.messages import CancelExecution, Publish
 from interlock.domain.progress import Progress
 from interlock.log.frame import NOTHING, Entry, Frame, assemble
 from interlock.log.memory import MemoryBroker, MemoryLog
@@ -26,7 +25,7 @@ from interlock.testing.virtual_time import run_virtual
 from tests.simulation.checks import Seen, Violation
 from tests.simulation.checks.judge import TheJudge, judge_of
 from tests.simulation.checks.tape import Home
-from tests.simulation.ledger import Ledger, Told
+from tests.simulation.ledger import Command, Ledger, Told
 
 CODEC = AvroCodec()
 SETTINGS = Settings(log="memory:", routing_shards=2, executions_shards=2, stimuli_partitions=1)
@@ -81,7 +80,7 @@ class Asked:
     """A client has sent something."""
 
     at_ms: int
-    what: Publish | CancelExecution | bytes
+    what: Command | bytes
     shard: Shard | None
 
 

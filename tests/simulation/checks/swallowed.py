@@ -2,21 +2,25 @@
 
 So a decision that gets lost between the inbox and the append is seen at once and not when somebody misses its outcome.
 
-Rules: swallowed-publish, swallowed-cancel, swallowed-stimulus, swallowed-letter, swallowed-wait, swallowed-withdrawal,
-swallowed-decline, swallowed-position, swallowed-start, swallowed-resume, swallowed-reached, swallowed-unreadable.
+Rules: swallowed-publish, swallowed-unpublish, swallowed-repair, swallowed-cancel, swallowed-stimulus,
+swallowed-letter, swallowed-wait, swallowed-withdrawal, swallowed-decline, swallowed-position, swallowed-start,
+swallowed-resume, swallowed-reached, swallowed-unreadable.
 """
 
+from interlock.domain import sharding
 from interlock.domain.messages import (
     CancelExecution,
     DecideAt,
     Publish,
     RegisterWait,
     RejectStimulus,
+    RepairProjection,
     ResumeDeclined,
     ResumeExecution,
     RouteStimulus,
     RoutingReached,
     StartExecution,
+    Unpublish,
     WithdrawWait,
 )
 from interlock.domain.routing.dead_letter.letter import dead_letter_id
@@ -30,6 +34,8 @@ from tests.simulation.checks.tape import Commit, Home, Tapes, expect, name
 
 KINDS: dict[type, str] = {
     Publish: "publish",
+    Unpublish: "unpublish",
+    RepairProjection: "repair",
     CancelExecution: "cancel",
     RouteStimulus: "stimulus",
     RejectStimulus: "letter",
@@ -96,6 +102,11 @@ class SwallowedCheck:
         match message:
             case Publish():
                 return self._was_published(message)
+            case Unpublish():
+                made = sharding.digest("unpublish", message.shell, message.command_id)
+                return made in self._authority.unpublishes or message.command_id in self._deliveries.answers
+            case RepairProjection():
+                return message.command_id in self._deliveries.answers
             case RoutingReached():
                 life = self._authority.lives.get(message.publication_id)
                 activated = None if life is None else life.activated

@@ -12,9 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from interlock.domain import sharding
 from interlock.domain.executions.execution.decide import Invocation
-from interlock.domain.executions.execution.events import ExecutionStarted
-from interlock.domain.messages import CancelExecution, Publish
+from interlock.domain.executions.execution.events import BookmarkCreated, ExecutionStarted
+from interlock.domain.messages import CancelExecution, Publish, RepairProjection, Unpublish
 from interlock.domain.progress import Progress
 from interlock.log.faults import LANDS, SEEN, AskOutcome, SendOutcome
 from interlock.log.group import MemoryPositions, ReadingGroup
@@ -31,7 +32,7 @@ from tests.simulation.checks import Seen, Violation
 from tests.simulation.checks.judge import TheJudge, judge_of
 from tests.simulation.checks.story import CODEC, SETTINGS, TOPICS, Asked, Decided, Heard, Landed, Step, Story, Written
 from tests.simulation.checks.tape import Home
-from tests.simulation.ledger import Ledger, Told
+from tests.simulation.ledger import Command, Ledger, Told
 
 
 class _Late:
@@ -126,12 +127,33 @@ class Teller:
             assignment.assign(frozenset(range(partitions)))
         await asyncio.sleep(1.0)
 
-    async def ask(self, what: Publish | CancelExecution) -> None:
+    def repair(self) -> RepairProjection:
+        """What a reconciler asks for that found the first publication's rows wrong."""
+        return RepairProjection(
+            command_id="repair",
+            reconciliation_id="pass",
+            shell="default",
+            kind="trigger-index",
+            publication_id=sharding.digest("publication", "default", "v2"),
+            standing="active",
+            revision=2,
+            position=1,
+            holder="somebody's",
+            missing=1,
+            foreign=0,
+            flipped=0,
+            changed=0,
+            requested_by="",
+        )
+
+    async def ask(self, what: Command) -> None:
         """Sends a command and hears its answer."""
         number, self.sent = self.sent, self.sent + 1
         self.steps.append(Asked(self.clock.now_ms(), what, None))
-        if isinstance(what, Publish):
+        if isinstance(what, Publish | Unpublish):
             answer = await self.gateway.publish(what, 30.0)
+        elif isinstance(what, RepairProjection):
+            answer = await self.gateway.repair(what, 30.0)
         else:
             answer = await self.gateway.cancel(what, 30.0)
         assert answer.status != "pending", answer
@@ -167,6 +189,17 @@ class Teller:
                     if order_id in event.data:
                         return event.execution_id
         raise LookupError(f"expected a run of {order_id}, found none")
+
+    def waits_until(self, run: str) -> int:
+        """When the wait of a run is over, in milliseconds since 1970."""
+        for shard in _shards():
+            for stored in self.broker.partition(shard).records:
+                if dict(stored.headers).get("type") == b"executions.BookmarkCreated" and run in stored.key.decode():
+                    event = CODEC.decode(stored.value)
+                    assert isinstance(event, BookmarkCreated)
+                    assert event.expires_at_ms is not None
+                    return event.expires_at_ms
+        raise LookupError(f"expected {run} to wait, found that it doesn't")
 
     def land(self, shard: Shard, batch: Sequence[Record]) -> None:
         """Keeps a batch that has landed."""
@@ -262,10 +295,15 @@ async def _happen(teller: Teller) -> None:
     await teller.ask(_publish("v2", document("orders", "order.placed", "deliver"), 1))
     await teller.ask(_publish("stale", document("orders", "order.placed", "late"), 1))
     await teller.order("o4")
-    await asyncio.sleep(30.0)
+    await teller.ask(_unpublish("u1", "alerts", None))
+    await teller.ask(_unpublish("u2", "alerts", None))
+    await teller.ask(_unpublish("u3", "orders", 1))
+    await teller.ask(teller.repair())
+    over_ms = teller.waits_until(teller.run_of("o4"))
+    await asyncio.sleep(10.0)
     await teller.order("o4", key="o4 too")
     # The first wait's time is over, which routing hears of only later: what it takes is declined, and offered again.
-    await asyncio.sleep(28.6)
+    await asyncio.sleep((over_ms - teller.clock.now_ms()) / 1000 + 0.5)
     await teller.pay("o4", "p4", ttl="PT1H", deliver="one")
     await asyncio.sleep(120.0)
 
@@ -299,6 +337,10 @@ async def _live(data: Path, then: Callable[["Teller", TheJudge], None]) -> str:
             then(teller, judge)
             await judge.ended()
     except Violation as violation:
+        if violation.__cause__ is not None:
+            import traceback
+
+            traceback.print_exception(violation.__cause__)
         return violation.rule
     finally:
         happening.cancel()
@@ -314,6 +356,18 @@ def live(then: Callable[["Teller", TheJudge], None] = lambda _, __: None) -> str
     """The rule that a judge finds broken who watches while the history happens; `then` happens before it ends."""
     with tempfile.TemporaryDirectory() as data:
         return run_virtual(_live(Path(data), then))
+
+
+def _unpublish(command_id: str, definition_id: str, expect_revision: int | None) -> Unpublish:
+    return Unpublish(
+        command_id=command_id,
+        shell="default",
+        definition_id=definition_id,
+        slot=None,
+        expect_revision=expect_revision,
+        requested_by="client",
+        requested_at_ms=1_700_000_000_000,
+    )
 
 
 def tell() -> Story:

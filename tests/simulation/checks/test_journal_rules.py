@@ -13,12 +13,14 @@ from interlock.domain.messages import (
     Publish,
     RegisterWait,
     RejectStimulus,
+    RepairProjection,
     Reply,
     ResumeDeclined,
     ResumeExecution,
     RouteStimulus,
     RoutingReached,
     StartExecution,
+    Unpublish,
     WithdrawWait,
 )
 from interlock.domain.routing.stimulus.events import (
@@ -307,6 +309,17 @@ def a_record_that_is_no_message_leaves_no_dead_letter(story: Story) -> None:
 def a_publish_is_swallowed(story: Story) -> None:
     publish = next(step.what for step in story.steps if isinstance(step, Asked) and isinstance(step.what, Publish))
     swallow(story, "publishing", replace(publish, command_id="another"))
+
+
+@breaks("swallowed-unpublish")
+def an_unpublish_is_swallowed(story: Story) -> None:
+    asked = next(step.what for step in story.steps if isinstance(step, Asked) and isinstance(step.what, Unpublish))
+    swallow(story, "publishing", replace(asked, command_id="another"))
+
+
+@breaks("swallowed-repair")
+def a_repair_is_swallowed(story: Story) -> None:
+    swallow(story, "publishing", replace(story.landed_message(RepairProjection, 0), command_id="another"))
 
 
 @breaks("swallowed-cancel")
