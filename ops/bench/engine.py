@@ -23,7 +23,7 @@ from interlock.projections.executions.fold import VIEW as EXECUTIONS_VIEW
 from interlock.projections.executions.query import SqliteExecutions
 from interlock.projections.executions.store import EXECUTIONS
 from interlock.projections.reader import ViewReader, WarmingUp
-from interlock.runtime import compose
+from interlock.runtime import compose, garbage
 from interlock.runtime.backend import Backend
 from interlock.runtime.engine import Engine
 from interlock.runtime.gateway import Gateway
@@ -226,6 +226,7 @@ async def _look_again(began: float) -> None:
 
 def serve(connection: Connection, scenario: Scenario, number: int) -> None:
     """The main function of a further process of the engine."""
+    garbage.look_seldom()
     uvloop.run(_serve(connection, scenario, number))
 
 

@@ -5,6 +5,7 @@ from typing import Literal
 
 import uvloop
 
+from interlock.runtime import garbage
 from ops.bench.engine import EngineSubject
 from ops.bench.hops import HopsSubject
 from ops.bench.process import answer
@@ -19,6 +20,8 @@ HOT_FUNCTIONS = 10
 
 def main(connection: Connection, kind: Kind, scenario: Scenario) -> None:
     """The main function of the process."""
+    # As a process of the engine does; the hops get the same.
+    garbage.look_seldom()
     uvloop.run(_main(connection, kind, scenario))
 
 

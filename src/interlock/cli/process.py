@@ -19,7 +19,7 @@ from interlock.cli.logs import set_up_logging
 from interlock.cli.settings import log_problem, shown_log
 from interlock.log.port import LogError
 from interlock.projections.files import ViewHeld
-from interlock.runtime import compose
+from interlock.runtime import compose, garbage
 from interlock.runtime.engine import Engine, Unfit
 from interlock.runtime.roles import Role
 from interlock.runtime.settings import Settings
@@ -51,6 +51,7 @@ def run(plan: Plan) -> None:
     set_up_logging()
     activities = load_apps(plan.settings.app)
     process = _Process(plan, activities)
+    garbage.look_seldom()
     with asyncio.Runner(loop_factory=_new_loop) as runner:
         ending = Ending(runner.get_loop(), process.stop)
         try:
