@@ -14,7 +14,8 @@ Always true: rows are those of whole appends that count, each folded once, in th
 Nothing but the file is changed: what has to leave the process is asked from the rows, after they are stored.
 
 What would surprise: folding and writing happen on the event loop, in transactions that are kept short by a bound on
-their events. An append that comes after a pause is stored at once; those that follow it closely share a transaction.
+their events. A lone append is stored at once. A live view that has just written rests for some times as long as that
+took, so the busier the loop, the more appends share a transaction.
 """
 
 import asyncio
@@ -41,9 +42,11 @@ EVENTS_BUFFERED_MAX = 4 * EVENTS_PER_TRANSACTION_MAX
 """For each shard: read ahead, so that the next transaction never waits for the log."""
 BYTES_BUFFERED_MAX = 32 << 20
 """For each shard: how much is read ahead, where events are large."""
-GATHER_S = 0.01
-"""The least time between two transactions of a view that is live: what comes meanwhile is stored together. A run's
-checkpoints are milliseconds apart, and one transaction costs as much as folding ten of them."""
+RESTS = 4
+"""How many times as long as its last transaction took a live view rests: what comes meanwhile is stored together. A
+run's checkpoints are milliseconds apart, and one transaction costs as much as folding ten of them; so without a rest
+views would take the loop from those who write."""
+REST_S_MAX = 0.01
 BACK_OFF_FIRST_S = 0.1
 BACK_OFF_MAX_S = 5.0
 READ_WAIT_S = 5.0
@@ -111,8 +114,8 @@ class Projector:
         self._intakes: dict[Shard, _Intake] = {shard: _Intake() for shard in shards}
         self._limits: Mapping[Shard, int] | None = None
         self._failure: ViewStopped | None = None
-        self._stored_at_s = -GATHER_S
-        """The loop's time at the end of the last transaction."""
+        self._rests_until_s = 0.0
+        """By the loop's time."""
         self._arrived = Waiters()
         self._room = Waiters()
 
@@ -155,8 +158,11 @@ class Projector:
         await self._gather()
         batch = self._take()
         if batch:
+            time_s = asyncio.get_running_loop().time
+            began_s = time_s()
             await self._store_batch(batch)
-            self._stored_at_s = asyncio.get_running_loop().time()
+            ended_s = time_s()
+            self._rests_until_s = ended_s + min(RESTS * (ended_s - began_s), REST_S_MAX)
             self._room.wake()
         self._settle()
         if self._is_caught_up():
@@ -173,12 +179,12 @@ class Projector:
             await self._arrived.wait()
 
     async def _gather(self) -> None:
-        """Lets some time pass since the last transaction, unless there is much to catch up with."""
+        """Rests, unless there is much to catch up with."""
         waiting = sum(intake.events for intake in self._intakes.values())
         if self.caught_up and 0 < waiting < EVENTS_PER_TRANSACTION_MAX:
-            passed_s = asyncio.get_running_loop().time() - self._stored_at_s
-            if passed_s < GATHER_S:
-                await asyncio.sleep(GATHER_S - passed_s)
+            left_s = self._rests_until_s - asyncio.get_running_loop().time()
+            if left_s > 0:
+                await asyncio.sleep(left_s)
 
     def _take(self) -> list[tuple[Shard, Append]]:
         """The next appends to store, as many as a transaction takes; the shards take turns at being first."""
@@ -209,7 +215,8 @@ class Projector:
                 self._view.fold(shard, append, self._codec, rows)
                 folded += 1
 
-        places = {shard: Place(behind(append), self._places[shard].topic_id) for shard, append in batch}
+        last = dict(batch)
+        places = {shard: Place(behind(append), self._places[shard].topic_id) for shard, append in last.items()}
         try:
             await self._stored(lambda: self._store.transact(fold, places))
         except CannotFold as error:

@@ -15,7 +15,7 @@ from interlock.projections.executions.query import SqliteExecutions
 from interlock.projections.executions.store import EXECUTIONS as RUNS
 from interlock.projections.executions.store import STEPS
 from interlock.projections.host import ViewHost
-from interlock.projections.projector import EVENTS_PER_TRANSACTION_MAX, GATHER_S
+from interlock.projections.projector import EVENTS_PER_TRANSACTION_MAX, REST_S_MAX, RESTS
 from interlock.projections.reader import ViewReader
 from interlock.projections.recorded import Codec
 from interlock.projections.rows import Rows
@@ -23,7 +23,7 @@ from interlock.projections.sqlite_rows import SqliteRows
 from interlock.projections.status import Status
 from interlock.projections.store import Place, Store
 from interlock.projections.view import View
-from interlock.testing.virtual_time import run_virtual
+from interlock.testing.virtual_time import Jump, VirtualLoop, run_virtual
 from tests.projections.journals import Journals, event_entry, projecting
 from tests.projections.stories import SHELL, of_run, started, whole_run
 
@@ -179,21 +179,26 @@ def test_a_reader_between_two_transactions_sees_whole_appends_only(tmp_path: Pat
                     name.removesuffix("-b") for name in runs if name.endswith("-b")
                 }
                 looked.add(len(runs))
-                await asyncio.sleep(GATHER_S / 2)
+                await host.changed(1.0)
         assert len(looked) > 5
 
     run_virtual(main())
 
 
-def test_an_append_after_a_pause_is_stored_at_once_and_those_close_behind_it_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("took_s", [0.002, 1.0])
+def test_a_lone_append_is_stored_at_once_and_those_close_behind_it_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, took_s: float
 ) -> None:
+    """Behind a transaction a view rests for a few times as long as that took, and never long."""
+    jump = Jump()
+    rest_s = min(RESTS * took_s, REST_S_MAX)
     transactions: list[int] = []
     transact = Store.transact
 
     def counting(self: Store, fold: Callable[[SqliteRows], None], places: Mapping[Shard, Place]) -> None:
         transactions.append(max(place.position.number for place in places.values()))
         transact(self, fold, places)
+        jump.now_s += took_s
 
     async def main() -> None:
         journals = Journals()
@@ -201,21 +206,22 @@ def test_an_append_after_a_pause_is_stored_at_once_and_those_close_behind_it_tog
         async with projecting(journals, tmp_path) as host:
             await caught_up(host)
             for _ in range(3):
-                await asyncio.sleep(1.0)
+                await asyncio.sleep(rest_s)
                 begun_s = asyncio.get_running_loop().time()
                 transactions.clear()
                 first = last = await journals.commit("executions", *whole_run(f"first-{begun_s}"))
                 shard = journals.shard("executions")
                 assert await host.reached({shard: first.frame.number}, PATIENCE_S)
-                assert asyncio.get_running_loop().time() == begun_s
+                assert asyncio.get_running_loop().time() == pytest.approx(begun_s + took_s)
                 for number in range(10):
                     last = await journals.commit("executions", *whole_run(f"{number}-{begun_s}"))
                 assert await host.reached({shard: last.frame.number}, PATIENCE_S)
                 assert transactions == [first.frame.number, last.frame.number]
-                assert asyncio.get_running_loop().time() - begun_s <= 2 * GATHER_S
+                assert asyncio.get_running_loop().time() == pytest.approx(begun_s + took_s + rest_s + took_s)
 
     monkeypatch.setattr(Store, "transact", counting)
-    run_virtual(main())
+    with asyncio.Runner(loop_factory=lambda: VirtualLoop(jump)) as runner:
+        runner.run(main())
 
 
 def test_a_log_that_is_away_is_waited_for_and_said_to_be(tmp_path: Path) -> None:
