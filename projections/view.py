@@ -6,7 +6,7 @@ an event that it doesn't know, so that a view never goes on with a hole in it; w
 
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from interlock.log.frame import Append
@@ -33,16 +33,17 @@ class View:
     fold: FoldAppend
     version: int
     """Raised with every change of the fold after which the same events give other rows; then the rows are made anew."""
+    fingerprint: str = field(init=False)
+    """What stored rows have to be made by, to be gone on with."""
 
-    @property
-    def fingerprint(self) -> str:
-        """What stored rows have to be made by, to be gone on with."""
+    def __post_init__(self) -> None:
         described = [
             f"{table.name}({', '.join(f'{name} {kind}' for name, kind in table.columns.items())}; "
             f"key {', '.join(table.key)}; indexes {table.indexes})"
             for table in self.tables
         ]
-        return f"{self.name} {self.version}: {' '.join(described)}"
+        # Every question asks for it, so it is made once.
+        object.__setattr__(self, "fingerprint", f"{self.name} {self.version}: {' '.join(described)}")
 
 
 def each_event(fold: Callable[[Recorded, Rows], None]) -> FoldAppend:
