@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 PUBLICATIONS_AT_ONCE: Final = 500
 """Publications that are compared before others on the loop have their turn."""
 LAG_S: Final = 2.0
-"""How long a pass waits for a copy that is a moment behind another one; one that is further behind has the next pass."""
+"""How long a pass waits for a copy that is a moment behind another one; what is further behind has the next pass."""
 LAG_LOOK_S: Final = 0.02
 REPAIRS_AT_ONCE: Final = 50
 """Repairs that are asked for before the first of them is answered."""

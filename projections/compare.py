@@ -34,8 +34,30 @@ class Difference(NamedTuple):
     """() where it isn't there."""
 
 
+ROWS_AT_ONCE: Final = 1_000
+"""After so many rows `paced` gives whoever compares a chance to let others have their turn: some milliseconds."""
+
+
 def differences(expected: Iterable[KeyedRow], found: Iterable[KeyedRow]) -> Iterator[Difference]:
     """The differences, in the order of the keys."""
+    return (each for each in _compared(expected, found) if each is not None)
+
+
+def paced(expected: Iterable[KeyedRow], found: Iterable[KeyedRow]) -> Iterator[Difference | int]:
+    """The differences, and now and then how many rows were compared since the last time; at the end too."""
+    rows = 0
+    for each in _compared(expected, found):
+        rows += 1
+        if each is not None:
+            yield each
+        if rows == ROWS_AT_ONCE:
+            yield rows
+            rows = 0
+    yield rows
+
+
+def _compared(expected: Iterable[KeyedRow], found: Iterable[KeyedRow]) -> Iterator[Difference | None]:
+    """For each key the difference, or None where the rows are the same."""
     left, right = iter(expected), iter(found)
     should, is_ = next(left, None), next(right, None)
     while should is not None or is_ is not None:
@@ -47,8 +69,8 @@ def differences(expected: Iterable[KeyedRow], found: Iterable[KeyedRow]) -> Iter
             yield Difference("foreign", is_.key, (), is_.values)
             is_ = next(right, None)
         else:
-            if should.values != is_.values:
-                yield Difference("changed", is_.key, should.values, is_.values)
+            same = should.values == is_.values
+            yield None if same else Difference("changed", is_.key, should.values, is_.values)
             should, is_ = next(left, None), next(right, None)
 
 

@@ -3,6 +3,7 @@
     <view>.lock                held by the process that projects
     <view>.sqlite              a link to the copy that serves
     <view>.<generation>.sqlite a copy; one with a higher generation than the serving one is being filled
+    <view>.verify.sqlite       a fresh fold that the serving copy is compared with; it never serves
 
 Copies are never renamed: SQLite finds a write-ahead log by the name of its file, so a file that takes the place of
 another could meet the other's log. Instead the link moves to the new copy in one step; generations are used once.
@@ -91,6 +92,11 @@ class ViewFiles:
         """The file of a generation."""
         return self.directory / f"{self._view}.{generation}.sqlite"
 
+    @property
+    def verification(self) -> Path:
+        """The file of a fresh fold that is only compared with."""
+        return self.directory / f"{self._view}.verify.sqlite"
+
     def serve(self, generation: int) -> None:
         """Makes this generation the one that serves, in one step."""
         temporary = self.directory / f"{self._view}.link"
@@ -105,9 +111,11 @@ class ViewFiles:
 
     def remove(self, generation: int) -> None:
         """Deletes a copy. Who still has it open keeps reading it until he looks at the link again."""
-        path = self.path(generation)
-        for each in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
-            each.unlink(missing_ok=True)
+        _remove(self.path(generation))
+
+    def remove_verification(self) -> None:
+        """Deletes the file of a fresh fold."""
+        _remove(self.verification)
 
     @property
     def _lock_path(self) -> Path:
@@ -128,3 +136,8 @@ def _lock(descriptor: int) -> None:
         else:
             return
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _remove(path: Path) -> None:
+    for each in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+        each.unlink(missing_ok=True)

@@ -3,6 +3,7 @@
     start: lock ─► open the serving copy (or begin one) ─► project; a rebuild that was cut short goes on
     rebuild: a second copy is filled by the same code ─► both stop at the same appends ─► the link moves ─► old one goes
     drop: an empty copy serves at once, and answers "warming up" until it is filled
+    verify: as a rebuild, but the second copy is only compared with, row by row
 
 Always true: one process writes a view (a lock beside the file says which); the copy that serves is whole at every
 moment, and a crash at any point leaves the old one or the new one serving (PRJ-06).
@@ -13,16 +14,19 @@ rebuild is its remedy, and then swaps when it has caught up, since the stopped c
 
 import asyncio
 import logging
+import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 from interlock.log.port import Log, LogError, Shard
 from interlock.log.waiters import Waiters
 from interlock.projections.files import ViewFiles
 from interlock.projections.projector import Projector, TopicIds, ViewStopped
 from interlock.projections.recorded import Codec
-from interlock.projections.status import Progress, Rebuilt, ShardStatus, Status
+from interlock.projections.status import Progress, Rebuilt, ShardStatus, Status, Verified
 from interlock.projections.store import Store, StoreAway, StoreBroken
+from interlock.projections.verify import compare, moment
 from interlock.projections.view import View
 
 logger = logging.getLogger(__name__)
@@ -32,7 +36,7 @@ SWAP_LAG_APPENDS_MAX = 1_000
 
 
 class RebuildUnderWay(Exception):
-    """The view is being rebuilt already."""
+    """The view is being rebuilt or verified already."""
 
 
 class _Copy:
@@ -77,6 +81,8 @@ class ViewHost:
         self._copy: _Copy | None = None
         self._filling: _Copy | None = None
         self._rebuild: asyncio.Task[Rebuilt] | None = None
+        self._fresh: _Copy | None = None
+        """What the rows are compared with, while they are verified."""
 
     # ---- life ------------------------------------------------------------------------------------------------------
 
@@ -84,6 +90,7 @@ class ViewHost:
         """Begins to project. Raises `ViewHeld` where another process does."""
         self._files.hold()
         try:
+            self._files.remove_verification()
             self._copy = self._open_serving()
             self._run(self._copy)
             if any(each > self._serving.generation for each in self._files.generations()):
@@ -115,6 +122,37 @@ class ViewHost:
         if rebuild.cancelled():
             raise ViewStopped(f"the rebuild of {self.view.name!r} was cut short; it goes on when the view starts again")
         return rebuild.result()
+
+    async def verify(self) -> Verified:
+        """Compares every row that serves with a fresh fold of the journals, where both are at the same appends.
+
+        Changes nothing, and the view goes on serving and projecting. Raises `RebuildUnderWay`; `ViewStopped` where
+        the fresh copy can't be filled.
+        """
+        self._refuse_during_rebuild()
+        fresh = self._fresh = self._new_copy(0, self._files.verification)
+        try:
+            # Never further than what serves: a view that has stopped is verified where it stands.
+            fresh.projector.limit(self._numbers(self._serving))
+            self._run(fresh)
+            while self._behind(fresh, stopped_too=True) > SWAP_LAG_APPENDS_MAX:
+                numbers = self._numbers(self._serving)
+                fresh.projector.limit(numbers)
+                await self._until(lambda: self._is_at(fresh, numbers))  # noqa: B023 - used at once
+                if fresh.error:
+                    raise ViewStopped(fresh.error)
+            await self._meet(fresh, exactly=True)
+            positions = {shard: fresh.projector.position(shard) for shard in self.shards}
+            with moment(fresh.store.path) as made, moment(self._serving.store.path) as serving:
+                self._serving.projector.limit(None)
+                return Verified(positions=positions, tables=await compare(self.view, made, serving))
+        except (StoreAway, StoreBroken, OSError, sqlite3.Error) as error:
+            raise ViewStopped(f"expected to compare {self.view.name!r} with a fresh fold, found: {error}") from error
+        finally:
+            self._fresh = None
+            self._serving.projector.limit(None)
+            await fresh.stop()
+            self._files.remove_verification()
 
     async def drop(self) -> None:
         """Throws the rows away and makes them anew; returns at once, with the view warming up."""
@@ -164,6 +202,18 @@ class ViewHost:
         """What passes by itself, such as a log that can't be reached; "" if nothing."""
         return self._serving.projector.waiting_for()
 
+    @property
+    def working(self) -> Literal["", "rebuild", "verify"]:
+        """What is done with a second copy now."""
+        if self._fresh is not None:
+            return "verify"
+        return "rebuild" if self._filling is not None else ""
+
+    @property
+    def verifying(self) -> Progress | None:
+        """How far a verification is; None while there is none."""
+        return None if self._fresh is None else self._progress(self._fresh)
+
     def digest(self) -> str:
         """A digest over all rows that serve; reads the whole view."""
         return self._serving.store.digest()
@@ -209,8 +259,8 @@ class ViewHost:
             raise AssertionError(f"expected the view {self.view.name!r} to be started, found it closed")
         return self._copy
 
-    def _new_copy(self, generation: int) -> _Copy:
-        store = Store(self._files.path(generation), self.view)
+    def _new_copy(self, generation: int, path: Path | None = None) -> _Copy:
+        store = Store(path or self._files.path(generation), self.view)
         projector = Projector(
             self.view,
             store,
@@ -279,6 +329,8 @@ class ViewHost:
     # ---- the swap --------------------------------------------------------------------------------------------------
 
     def _refuse_during_rebuild(self) -> None:
+        if self._fresh is not None:
+            raise RebuildUnderWay(f"expected {self.view.name!r} to be left alone, found it being verified; wait")
         if self._rebuild is not None and not self._rebuild.done():
             raise RebuildUnderWay(f"expected no rebuild of {self.view.name!r}, found one under way; wait for its end")
 
@@ -321,9 +373,9 @@ class ViewHost:
             raise ViewStopped(filling.error)
         return filling.projector.caught_up and self._behind(filling) <= SWAP_LAG_APPENDS_MAX
 
-    def _behind(self, filling: _Copy) -> int:
+    def _behind(self, filling: _Copy, *, stopped_too: bool = False) -> int:
         serving = self._serving
-        if serving.error:
+        if serving.error and not stopped_too:
             return 0
         positions = (
             (serving.projector.position(shard).number, filling.projector.position(shard).number)
@@ -334,20 +386,7 @@ class ViewHost:
     async def _swap(self, filling: _Copy, *, compare: bool) -> Rebuilt:
         """Brings both copies to the same appends, where neither moves, and lets the new one serve."""
         serving = self._serving
-        copies = (serving, filling)
-        met = False
-        while not met:
-            moving = [copy for copy in copies if not copy.error]
-            meeting = {shard: max(copy.projector.position(shard).number for copy in moving) for shard in self.shards}
-            for copy in moving:
-                copy.projector.limit(meeting)
-            await self._until(lambda: all(self._is_at(copy, meeting) for copy in copies))  # noqa: B023 - used at once
-            if filling.error:
-                raise ViewStopped(filling.error)
-            # What was on its way into a file when the limit was set may have gone past it; then they meet further on.
-            met = bool(serving.error) or all(
-                copy.projector.position(shard).number == number for copy in copies for shard, number in meeting.items()
-            )
+        await self._meet(filling, exactly=False)
         positions = {shard: filling.projector.position(shard) for shard in self.shards}
         replaced = serving.store.digest() if compare else ""
         rebuilt = filling.store.digest() if compare else ""
@@ -355,6 +394,29 @@ class ViewHost:
         await self._replace(serving, filling)
         filling.projector.limit(None)
         return Rebuilt(positions=positions, replaced_digest=replaced, rebuilt_digest=rebuilt)
+
+    async def _meet(self, other: _Copy, *, exactly: bool) -> None:
+        """Brings both copies to the same appends, where neither moves. Raises `ViewStopped`.
+
+        Where the serving one has stopped, the other one comes to it `exactly`, or stays where it is.
+        """
+        copies = (self._serving, other)
+        met = False
+        while not met:
+            moving = [copy for copy in copies if exactly or not copy.error]
+            meeting = {shard: max(copy.projector.position(shard).number for copy in moving) for shard in self.shards}
+            for copy in moving:
+                copy.projector.limit(meeting)
+            await self._until(lambda: all(self._is_at(copy, meeting) for copy in copies))  # noqa: B023 - used at once
+            if other.error:
+                raise ViewStopped(other.error)
+            # What was on its way into a file when the limit was set may have gone past it; then they meet further on.
+            met = (not exactly and bool(self._serving.error)) or all(
+                copy.projector.position(shard).number == number for copy in copies for shard, number in meeting.items()
+            )
+
+    def _numbers(self, copy: _Copy) -> dict[Shard, int]:
+        return {shard: copy.projector.position(shard).number for shard in self.shards}
 
     def _is_at(self, copy: _Copy, numbers: Mapping[Shard, int]) -> bool:
         """Whether a copy is at these appends, or never will be."""

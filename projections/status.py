@@ -6,6 +6,7 @@ from typing import Literal
 
 from interlock.log.journal import Position
 from interlock.log.port import Shard
+from interlock.projections.compare import Tally
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,3 +60,27 @@ class Rebuilt:
     """Over the rows that served before; "" where it wasn't asked for."""
     rebuilt_digest: str
     """Over the rows that serve now; "" where it wasn't asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableVerified:
+    """How the rows of one table compare with a fresh fold."""
+
+    name: str
+    rows: int
+    """Rows that were compared, of either side."""
+    differ: Tally
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """Every row of a view was compared with a fresh fold of the journals; nothing was changed."""
+
+    positions: Mapping[Shard, Position]
+    """Where both were, exactly."""
+    tables: tuple[TableVerified, ...]
+
+    @property
+    def differs(self) -> bool:
+        """Whether any row does."""
+        return any(table.differ.rows for table in self.tables)

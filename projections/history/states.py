@@ -12,6 +12,7 @@ from interlock.domain.executions.execution import state as execution
 from interlock.domain.publishing.claims import state as claims
 from interlock.domain.publishing.publication import state as publication
 from interlock.domain.publishing.reconciliation import state as reconciliation
+from interlock.domain.publishing.reference import state as reference
 from interlock.domain.publishing.slot import state as slot
 from interlock.domain.publishing.unpublish import state as unpublish
 from interlock.domain.routing.shard import RoutingShard
@@ -96,6 +97,7 @@ STATES: Final[Mapping[str, Callable[[str, Sequence[object]], object]]] = {
     "claims": _folded(claims.evolve, claims.initial),
     "executable": _fact,
     "reconciliation": _folded(reconciliation.evolve, lambda: reconciliation.INITIAL),
+    "source-reference": _folded(reference.evolve, lambda: reference.INITIAL),
     "unpublish": _folded(unpublish.evolve, lambda: unpublish.INITIAL),
     "stimulus": _stimulus,
     "wait": _wait,

@@ -45,6 +45,7 @@ from interlock.runtime.roles import VIEWS_OF_PREPARATION, Role
 from interlock.runtime.settings import Settings
 from interlock.runtime.topics import schemas_of, topic_faults, topic_specs, topics_of
 from interlock.runtime.unserved import UnservedRun, tell_unserved
+from interlock.runtime.verifications import VerifyDesk
 
 log = logging.getLogger(__name__)
 
@@ -244,6 +245,9 @@ class Engine:
         self._run("preparation of triggers", preparation.run())
         self._run(
             "rebuilds", RebuildDesk(directory, self.views, self.parts.clock, look_s=self.parts.bounds.look_s).run()
+        )
+        self._run(
+            "verifications", VerifyDesk(directory, self.views, self.parts.clock, look_s=self.parts.bounds.look_s).run()
         )
 
     def _view_host(self, view: View, directory: Path) -> ViewHost:

@@ -1,30 +1,18 @@
-"""Requests to rebuild a view, from any process that sees the data directory to the one that holds the view.
-
-    <view>.rebuild.request.json   written by whoever asks, whole or not at all; at most one at a time
-    <view>.rebuild.report.json    written by the holder: how the last one goes, or went
-
-    asked ─► the holder sees it ─► rebuilds, reporting ─► reports the end ─► removes the request
-                 ▲ a crash in between leaves the request, so the next holder goes on ┘
-
-Always true: a request is removed only after its end is reported, so it is never lost; and a rebuild is harmless when
-it is done twice. Two files and a look at one of them now and then need no port, no name and no cleaning up.
-"""
+"""Requests to rebuild a view (`interlock.runtime.requests`), and how the holder serves them."""
 
 import asyncio
 import contextlib
-import json
 import logging
-import os
-import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final
 
 from interlock.log.port import Unavailable
 from interlock.processors.ports import Clock
 from interlock.projections.host import RebuildUnderWay, ViewHost
 from interlock.projections.projector import ViewStopped
+from interlock.runtime.requests import RequestDesk, RequestFiles, State
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +28,7 @@ class RebuildReport:
     requested_at_ms: int
     compare: bool
     """Whether digests of the rows before and after are taken where they swap."""
-    state: Literal["requested", "running", "done", "failed"] = "requested"
+    state: State = "requested"
     ended_at_ms: int | None = None
     appends_done: int = 0
     appends_total: int = 0
@@ -49,121 +37,56 @@ class RebuildReport:
     message: str = ""
     """Why it failed."""
 
+    @property
+    def identity(self) -> str:
+        """Tells one request from the next."""
+        return self.rebuild_id
 
-class RebuildFiles:
-    """The two files of one view."""
+
+class RebuildFiles(RequestFiles[RebuildReport]):
+    """The request to rebuild a view, and its report."""
 
     def __init__(self, directory: Path, view: str) -> None:
-        self._directory = directory
-        self._request = directory / f"{view}.rebuild.request.json"
-        self._report = directory / f"{view}.rebuild.report.json"
-
-    def ask(self, request: RebuildReport) -> RebuildReport:
-        """Leaves a request; where there is one already, joins it and returns that one."""
-        self._directory.mkdir(parents=True, exist_ok=True)
-        temporary = self._write(self._request, request)
-        try:
-            # A link, unlike a rename, fails where somebody was first.
-            os.link(temporary, self._request)
-        except FileExistsError:
-            return self.request() or self.ask(request)
-        finally:
-            temporary.unlink(missing_ok=True)
-        return request
-
-    def request(self) -> RebuildReport | None:
-        """The request that waits or is worked on."""
-        return _read(self._request)
-
-    def latest(self) -> RebuildReport | None:
-        """How the request stands, or how the last one went; None if nobody ever asked."""
-        request, report = self.request(), _read(self._report)
-        if request is not None and (report is None or report.rebuild_id != request.rebuild_id):
-            return request
-        return report
-
-    def report(self, report: RebuildReport) -> None:
-        """Says how it goes."""
-        self._write(self._report, report).replace(self._report)
-
-    def answered(self) -> None:
-        """Removes the request, whose end is reported."""
-        self._request.unlink(missing_ok=True)
-
-    def _write(self, path: Path, report: RebuildReport) -> Path:
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-        with temporary.open("w", encoding="utf-8") as file:
-            json.dump(asdict(report), file)
-            file.flush()
-            os.fsync(file.fileno())
-        return temporary
+        super().__init__(directory, view, "rebuild", RebuildReport)
 
 
-def _read(path: Path) -> RebuildReport | None:
-    try:
-        found: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        return RebuildReport(**found)
-    except FileNotFoundError:
-        return None
-    except (ValueError, TypeError) as error:
-        log.warning("expected a request or a report of a rebuild in %s, found %s; it is removed", path, error)
-        path.unlink(missing_ok=True)
-        return None
-
-
-class RebuildDesk:
+class RebuildDesk(RequestDesk[RebuildReport]):
     """Takes up requests for the views that this process holds."""
 
     def __init__(self, directory: Path, views: Mapping[str, ViewHost], clock: Clock, *, look_s: float) -> None:
         """Looks for requests every `look_s` seconds."""
-        self._views = views
-        self._files = {name: RebuildFiles(directory, name) for name in views}
+        files = {name: RebuildFiles(directory, name) for name in views}
+        super().__init__(views, files, self._rebuild, look_s=look_s)
         self._clock = clock
-        self._look_s = look_s
 
-    async def run(self) -> None:
-        """Until it is cancelled; what is under way then is gone on with by the next holder."""
-        working: dict[str, asyncio.Task[None]] = {}
-        try:
-            while True:
-                for name, files in self._files.items():
-                    if (task := working.get(name)) is not None and task.done():
-                        task.result()
-                        del working[name]
-                    if name not in working and (request := files.request()) is not None:
-                        working[name] = asyncio.create_task(self._serve(name, request), name=f"rebuild {name}")
-                await asyncio.sleep(self._look_s)
-        finally:
-            for task in working.values():
-                task.cancel()
-            await asyncio.gather(*working.values(), return_exceptions=True)
+    async def _rebuild(
+        self, host: ViewHost, files: RequestFiles[RebuildReport], request: RebuildReport
+    ) -> RebuildReport:
+        name = host.view.name
+        log.info("the view %s is being rebuilt (%s)", name, request.rebuild_id)
+        ended = replace(await self._rebuilt(host, files, request), ended_at_ms=self._clock.now_ms())
+        log.info("the rebuild of the view %s is %s %s", name, ended.state, ended.message)
+        return ended
 
-    async def _serve(self, name: str, request: RebuildReport) -> None:
-        files = self._files[name]
-        before = files.latest()
-        if before is None or before.state not in ("done", "failed"):
-            log.info("the view %s is being rebuilt (%s)", name, request.rebuild_id)
-            ended = replace(await self._rebuild(name, request), ended_at_ms=self._clock.now_ms())
-            files.report(ended)
-            log.info("the rebuild of the view %s is %s %s", name, ended.state, ended.message)
-        files.answered()
-
-    async def _rebuild(self, name: str, request: RebuildReport) -> RebuildReport:
-        host = self._views[name]
+    async def _rebuilt(
+        self, host: ViewHost, files: RequestFiles[RebuildReport], request: RebuildReport
+    ) -> RebuildReport:
+        while host.working == "verify":
+            await host.changed(REPORT_S)
         work = asyncio.create_task(host.rebuild(compare=request.compare))
         running = replace(request, state="running")
         try:
             while not work.done():
                 running = await self._progress(host, running)
-                self._files[name].report(running)
+                files.report(running)
                 await asyncio.wait([work], timeout=REPORT_S)
             rebuilt = work.result()
         except RebuildUnderWay:
-            return await self._resumed(name, running)
+            return await self._resumed(host, files, running)
         except ViewStopped as error:
             return replace(running, state="failed", message=str(error))
         except Exception as error:
-            log.exception("the rebuild of the view %s has failed; the old copy goes on serving", name)
+            log.exception("the rebuild of the view %s has failed; the old copy goes on serving", host.view.name)
             return replace(running, state="failed", message=f"{type(error).__name__}: {error}")
         finally:
             work.cancel()
@@ -177,13 +100,14 @@ class RebuildDesk:
             rebuilt_digest=rebuilt.rebuilt_digest,
         )
 
-    async def _resumed(self, name: str, running: RebuildReport) -> RebuildReport:
+    async def _resumed(
+        self, host: ViewHost, files: RequestFiles[RebuildReport], running: RebuildReport
+    ) -> RebuildReport:
         """One that was cut short by a crash goes on by itself; it takes no digests."""
-        host = self._views[name]
         generation = (await host.status()).generation
         while (status := await host.status()).rebuild is not None:
             running = await self._progress(host, running)
-            self._files[name].report(running)
+            files.report(running)
             await host.changed(REPORT_S)
         if status.generation > generation:
             return replace(running, state="done", appends_done=running.appends_total)
