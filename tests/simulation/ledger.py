@@ -9,7 +9,7 @@ Always true: entries are kept in the order of their sending and never leave; wha
 from dataclasses import dataclass, field
 from typing import Literal
 
-from interlock.domain.messages import CancelExecution, Publish, RepairProjection, RouteStimulus, Unpublish
+from interlock.domain.messages import CancelExecution, Publish, RepairProjection, Restore, RouteStimulus, Unpublish
 from interlock.log.port import Shard
 
 Word = Literal["landed", "done", "refused", "failed", "pending", "doubt", "never"]
@@ -20,7 +20,7 @@ doubt: it may have landed or land later · never: the log refused the write, so 
 """
 
 
-Command = Publish | Unpublish | RepairProjection | CancelExecution
+Command = Publish | Restore | Unpublish | RepairProjection | CancelExecution
 """What has an answer, under its id."""
 
 

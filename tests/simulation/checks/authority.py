@@ -24,6 +24,7 @@ from interlock.domain.publishing.publication.events import (
     RoutingShardReached,
 )
 from interlock.domain.publishing.reconciliation.events import ProjectionRepaired
+from interlock.domain.publishing.reference.events import SourceReferenceCreated, SourceReferenceRetired
 from interlock.domain.publishing.slot.events import SlotActivated, SlotEmptied
 from interlock.domain.publishing.unpublish.events import (
     Unpublished,
@@ -67,6 +68,10 @@ class Life:
     served: bool = False
     until: int = 0
     """The append that replaced it; 0 while none did."""
+    referred: int = 0
+    """The append that created its source reference; 0 before."""
+    released: int = 0
+    """The append that retired its source reference; 0 before."""
 
 
 @dataclass(slots=True)
@@ -84,6 +89,8 @@ class AuthorityCheck:
     def __init__(self) -> None:
         self.lives: dict[str, Life] = {}
         self.emptyings: dict[str, Emptying] = {}
+        self.references: dict[str, str] = {}
+        """Source reference → its publication."""
         self.unpublishes: set[str] = set()
         """The unpublishes that have come to a fact."""
         self.slots: dict[str, list[tuple[int, str]]] = defaultdict(list)
@@ -126,6 +133,11 @@ class AuthorityCheck:
                 self._switch(fact, event)
             elif isinstance(event, Unpublished | UnpublishSuperseded | UnpublishShardReached | UnpublishServed):
                 self._unpublish(fact, event)
+            elif isinstance(event, SourceReferenceCreated):
+                self.references[event.reference_id] = event.publication_id
+                self.lives[event.publication_id].referred = fact.number
+            elif isinstance(event, SourceReferenceRetired):
+                self.lives[self.references[event.reference_id]].released = fact.number
             elif isinstance(event, ProjectionRepaired):
                 self._repaired(fact, event)
         for selected in switched:
@@ -217,7 +229,11 @@ class AuthorityCheck:
             replaced = changed.publication_id
         whole = isinstance(done, PublicationActivated | Unpublished) and done.position == commit.number
         whole = whole and getattr(done, "revision", 0) == changed.revision
-        whole = whole and (not replaced or self.lives[replaced].until == commit.number)
+        if isinstance(changed, SlotActivated):
+            whole = whole and self.lives[changed.publication_id].referred == commit.number
+        if replaced:
+            ended = self.lives[replaced]
+            whole = whole and ended.until == ended.released == commit.number
         expect(whole, "activation-torn", f"expected all that goes with it beside {changed} in {commit}")
 
     def _unpublish(
@@ -276,7 +292,8 @@ class AuthorityCheck:
                 return any(one.served and one.done.command_id == reply.command_id for one in self.emptyings.values())
             case "nothing":
                 history = self.slots.get(told["slotId"])
-                return not history or not history[-1][1]
+                selected = history[-1][1] if history else ""
+                return selected == str(told.get("publicationId", ""))
             case _:
                 repaired = [one.event for one in commit.facts if isinstance(one.event, ProjectionRepaired)]
                 return any(one.reconciliation_id == told.get("reconciliationId") for one in repaired)

@@ -5,7 +5,7 @@ Rules: told-unpromised, told-differently, acknowledged-lost, refused-happened, r
 
 from collections import Counter
 
-from interlock.domain.messages import CancelExecution, Publish, RouteStimulus
+from interlock.domain.messages import CancelExecution, Publish, Restore, RouteStimulus
 from interlock.domain.reply import body
 from tests.simulation.checks import Violation
 from tests.simulation.checks.authority import AuthorityCheck, publication_of
@@ -70,7 +70,7 @@ class ClientsCheck:
             raise Violation("told-unpromised", f"expected an append that promises what {entry} was told ({told})")
         if promised != (told.word, body(told.body)):
             raise Violation("told-differently", f"expected {promised}, found that {entry} was told {told}")
-        if isinstance(entry.what, Publish):
+        if isinstance(entry.what, Publish | Restore):
             self._published(entry, entry.what, told)
         elif told.body.get("status") == "unpublished":
             found = self._authority.emptyings.get(str(told.body["unpublishId"]))
@@ -85,9 +85,11 @@ class ClientsCheck:
             if told.word != "done" and by_it:
                 raise Violation("refused-happened", f"expected {entry} to have changed nothing, found {run}")
 
-    def _published(self, entry: Sent, message: Publish, told: Told) -> None:
+    def _published(self, entry: Sent, message: Publish | Restore, told: Told) -> None:
         publication = publication_of(message.shell, message.command_id)
         life = self._authority.lives.get(publication)
+        if told.body.get("status") == "nothing":
+            return
         if told.word != "done":
             self._refused[publication] = entry
             return

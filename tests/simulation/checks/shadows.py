@@ -128,6 +128,7 @@ def _found(shard: Aggregates, stream: str) -> object:
             "publication": dict(shard.publications),
             "claims": dict(shard.ledgers),
             "unpublish": dict(shard.unpublishes),
+            "source-reference": dict(shard.references),
         }
         return key in shard.executables if kind == "executable" else held.get(kind, {}).get(key)
     if kind == "stimulus":

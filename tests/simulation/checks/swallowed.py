@@ -2,9 +2,9 @@
 
 So a decision that gets lost between the inbox and the append is seen at once and not when somebody misses its outcome.
 
-Rules: swallowed-publish, swallowed-unpublish, swallowed-repair, swallowed-cancel, swallowed-stimulus,
-swallowed-letter, swallowed-wait, swallowed-withdrawal, swallowed-decline, swallowed-position, swallowed-start,
-swallowed-resume, swallowed-reached, swallowed-unreadable.
+Rules: swallowed-publish, swallowed-restore, swallowed-unpublish, swallowed-repair, swallowed-cancel,
+swallowed-stimulus, swallowed-letter, swallowed-wait, swallowed-withdrawal, swallowed-decline, swallowed-position,
+swallowed-start, swallowed-resume, swallowed-reached, swallowed-unreadable.
 """
 
 from interlock.domain import sharding
@@ -15,6 +15,7 @@ from interlock.domain.messages import (
     RegisterWait,
     RejectStimulus,
     RepairProjection,
+    Restore,
     ResumeDeclined,
     ResumeExecution,
     RouteStimulus,
@@ -34,6 +35,7 @@ from tests.simulation.checks.tape import Commit, Home, Tapes, expect, name
 
 KINDS: dict[type, str] = {
     Publish: "publish",
+    Restore: "restore",
     Unpublish: "unpublish",
     RepairProjection: "repair",
     CancelExecution: "cancel",
@@ -100,7 +102,7 @@ class SwallowedCheck:
 
     def _left_a_trace(self, home: Home, message: object) -> bool:
         match message:
-            case Publish():
+            case Publish() | Restore():
                 return self._was_published(message)
             case Unpublish():
                 made = sharding.digest("unpublish", message.shell, message.command_id)
@@ -126,7 +128,7 @@ class SwallowedCheck:
             case _:
                 return home[0] != "routing" or self._was_routed(home, message)
 
-    def _was_published(self, message: Publish) -> bool:
+    def _was_published(self, message: Publish | Restore) -> bool:
         made = publication_of(message.shell, message.command_id) in self._authority.lives
         return made or message.command_id in self._deliveries.answers
 

@@ -15,7 +15,7 @@ from typing import Any
 from interlock.domain import sharding
 from interlock.domain.executions.execution.decide import Invocation
 from interlock.domain.executions.execution.events import BookmarkCreated, ExecutionStarted
-from interlock.domain.messages import CancelExecution, Publish, RepairProjection, Unpublish
+from interlock.domain.messages import CancelExecution, Publish, RepairProjection, Restore, Unpublish
 from interlock.domain.progress import Progress
 from interlock.log.faults import LANDS, SEEN, AskOutcome, SendOutcome
 from interlock.log.group import MemoryPositions, ReadingGroup
@@ -127,6 +127,19 @@ class Teller:
             assignment.assign(frozenset(range(partitions)))
         await asyncio.sleep(1.0)
 
+    def restore(self, command_id: str) -> Restore:
+        """Asks for the publication that had authority before the present one."""
+        return Restore(
+            command_id=command_id,
+            shell="default",
+            definition_id="orders",
+            slot=None,
+            publication_id=None,
+            expect_revision=None,
+            requested_by="client",
+            requested_at_ms=1_700_000_000_000,
+        )
+
     def repair(self) -> RepairProjection:
         """What a reconciler asks for that found the first publication's rows wrong."""
         return RepairProjection(
@@ -150,7 +163,7 @@ class Teller:
         """Sends a command and hears its answer."""
         number, self.sent = self.sent, self.sent + 1
         self.steps.append(Asked(self.clock.now_ms(), what, None))
-        if isinstance(what, Publish | Unpublish):
+        if isinstance(what, Publish | Restore | Unpublish):
             answer = await self.gateway.publish(what, 30.0)
         elif isinstance(what, RepairProjection):
             answer = await self.gateway.repair(what, 30.0)
@@ -305,6 +318,7 @@ async def _happen(teller: Teller) -> None:
     # The first wait's time is over, which routing hears of only later: what it takes is declined, and offered again.
     await asyncio.sleep((over_ms - teller.clock.now_ms()) / 1000 + 0.5)
     await teller.pay("o4", "p4", ttl="PT1H", deliver="one")
+    await teller.ask(teller.restore("back"))
     await asyncio.sleep(120.0)
 
 

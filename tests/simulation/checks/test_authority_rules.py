@@ -22,6 +22,7 @@ from interlock.domain.publishing.publication.events import (
     RoutingShardReached,
 )
 from interlock.domain.publishing.reconciliation.events import ProjectionRepaired
+from interlock.domain.publishing.reference.events import SourceReferenceCreated, SourceReferenceRetired
 from interlock.domain.publishing.slot.events import SlotActivated, SlotEmptied
 from interlock.domain.publishing.unpublish.events import (
     Unpublished,
@@ -88,6 +89,16 @@ def an_activation_names_another_position(story: Story) -> None:
 @breaks("activation-torn")
 def a_slot_selects_what_is_not_activated(story: Story) -> None:
     story.drop(PublicationActivated)
+
+
+@breaks("activation-torn")
+def a_publication_is_activated_without_a_source_reference(story: Story) -> None:
+    story.drop(SourceReferenceCreated)
+
+
+@breaks("activation-torn")
+def a_publication_is_retired_and_its_source_reference_is_not(story: Story) -> None:
+    story.drop(SourceReferenceRetired)
 
 
 @breaks("two-active")

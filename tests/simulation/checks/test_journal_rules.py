@@ -15,6 +15,7 @@ from interlock.domain.messages import (
     RejectStimulus,
     RepairProjection,
     Reply,
+    Restore,
     ResumeDeclined,
     ResumeExecution,
     RouteStimulus,
@@ -309,6 +310,11 @@ def a_record_that_is_no_message_leaves_no_dead_letter(story: Story) -> None:
 def a_publish_is_swallowed(story: Story) -> None:
     publish = next(step.what for step in story.steps if isinstance(step, Asked) and isinstance(step.what, Publish))
     swallow(story, "publishing", replace(publish, command_id="another"))
+
+
+@breaks("swallowed-restore")
+def a_restore_is_swallowed(story: Story) -> None:
+    swallow(story, "publishing", replace(story.landed_message(Restore, 0), command_id="another"))
 
 
 @breaks("swallowed-unpublish")
