@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from interlock.domain.messages import CancelExecution, Origin, Publish, RouteStimulus
+from interlock.domain.publishing.candidate import Wish
 from interlock.domain.publishing.preflight import preflight
 from interlock.domain.refusal import Refusal
 from interlock.domain.routing.intake import read_stimulus
@@ -223,7 +224,8 @@ class Clients:
             return
         definition = DEFINITIONS[item.definition]
         text = document(definition, item.version, None)
-        outcome = preflight(shard, "default", text, item.slot, None)
+        wish = Wish(shell="default", slot=item.slot, expect_revision=None, owner=None, take_over=False)
+        outcome = preflight(shard, wish, text)
         if isinstance(outcome, Refusal):
             raise Violation("preflight", f"expected to look ahead at {definition.name}, found {outcome.sentence}")
         self.preflights += 1
