@@ -106,7 +106,10 @@ class Couriers:
 
     def _record(self, destination: str, promise: Outgoing) -> Record:
         if for_users(destination):
-            return Record(promise.key, plain(self._codec.decode(promise.value)), promise.headers)
+            # Whoever reads it may ask views for what it knows of (PRJ-08).
+            home = self._source.partition(b"@")[0]
+            place = (("position", b"%b:%d" % (home, promise.append)),)
+            return Record(promise.key, plain(self._codec.decode(promise.value)), promise.headers + place)
         return Record(promise.key, promise.value, (("source", self._source), *promise.headers))
 
 

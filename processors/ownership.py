@@ -184,24 +184,25 @@ class Ownership:
                 book.revisions[stream] = int(headers["revision"])
                 self._handler.apply(stream, recorded(codec, journal, entry.offset, entry.value))
             else:
-                self._fold_promise(journal, entry)
+                self._fold_promise(journal, entry, append.frame.number)
         self._trim_answers()
 
-    def _fold_promise(self, journal: Shard, entry: Stored) -> None:
+    def _fold_promise(self, journal: Shard, entry: Stored, append: int) -> None:
         start = next(i for i, (name, _) in enumerate(entry.headers) if name == "destination")
         destination = entry.headers[start][1].decode()
         kept = entry.headers[start + 1 :]
         found = dict(kept)
         number = int(found["number"])
         self._book.promised[destination] = number
-        self._undelivered.setdefault(destination, []).append(
-            Outgoing(destination, number, entry.key, entry.value, kept)
-        )
         if for_users(destination):
             # Also what only the courier needs: what it couldn't read would be found when nobody looks any more.
             message = recorded(self._codec, journal, entry.offset, entry.value)
             if isinstance(message, Reply):
                 self._book.answers[message.command_id] = message
+                append = self._book.answered_at.setdefault(message.command_id, append)
+        self._undelivered.setdefault(destination, []).append(
+            Outgoing(destination, number, entry.key, entry.value, kept, append)
+        )
 
     def _note_of_opened(self) -> bytes:
         book = self._book
@@ -424,7 +425,9 @@ class Ownership:
     def _trim_answers(self) -> None:
         answers = self._book.answers
         while len(answers) > ANSWERS_KEPT_MAX:
-            del answers[next(iter(answers))]
+            oldest = next(iter(answers))
+            del answers[oldest]
+            self._book.answered_at.pop(oldest, None)
 
 
 def _same(decided: Decided) -> Decided:

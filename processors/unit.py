@@ -50,6 +50,9 @@ class Book:
     """Destination → the highest number delivered to it."""
     answers: dict[str, Reply] = field(default_factory=dict[str, Reply])
     """Command id → what it was answered, so that a repetition is answered alike (LOG-06)."""
+    answered_at: dict[str, int] = field(default_factory=dict[str, int])
+    """Command id → the append that answered it first, which a repetition tells too. An owner that began with a snapshot
+    doesn't know it, and tells the later one; that knows of it as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,8 @@ class Outgoing:
     key: bytes
     value: bytes
     headers: Headers
+    append: int
+    """The number of the append that promised it, or for an answer of the one that did so first."""
 
 
 class Unit:
@@ -151,6 +156,7 @@ class Unit:
         for intent in decision.intents:
             if isinstance(intent.message, Reply):
                 book.answers[intent.message.command_id] = intent.message
+                book.answered_at.setdefault(intent.message.command_id, self.number)
                 self.answered.append(intent.message.command_id)
         if not applied:
             for change in decision.changes:
@@ -169,7 +175,10 @@ class Unit:
             *tail,
         )
         entry = Entry("intent", key, value, (("destination", destination.encode()), *kept))
-        return entry, Outgoing(destination, number, key, value, kept)
+        append = self.number
+        if isinstance(intent.message, Reply):
+            append = self._book.answered_at.get(intent.message.command_id, append)
+        return entry, Outgoing(destination, number, key, value, kept, append)
 
 
 def _weigh(entry: Entry, load: Load) -> None:

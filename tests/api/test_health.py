@@ -21,7 +21,7 @@ async def test_a_process_is_ready_once_all_is_there_and_says_what_is_missing_bef
         assert await service.get("/health/ready", wait=WAIT_S) == {
             "ok": True,
             "problems": [],
-            "roles": ["publishing", "routing", "executions", "projector", "api"],
+            "roles": ["publishing", "routing", "executions", "projector", "reconciler", "api"],
         }
 
 

@@ -131,7 +131,7 @@ async def test_before_any_view_is_filled_the_answer_is_warming_up_and_never_not_
 ) -> None:
     """Proves: PRJ-09."""
     async with serving(tmp_path, roles=("api",)) as service:
-        concrete = path.replace("{view}", "slots")
+        concrete = path.replace("{view}", "slots").replace("{aggregate}", "slot:none")
         answer = await service.http.get(concrete.replace("{", "").replace("}", ""))
         if "projections" in path:
             found = answer.json()

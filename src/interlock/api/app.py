@@ -18,11 +18,13 @@ from interlock.api.bodies import (
     ReconcileBody,
     RestoreBody,
     UnpublishBody,
+    wait_of,
 )
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer, Endpoint, Json
 from interlock.api.failures import respond
 from interlock.api.openapi import document
+from interlock.api.positions import reach
 from interlock.api.queries import Queries
 from interlock.runtime.engine import Engine
 from interlock.sdk import types
@@ -67,6 +69,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
         method="GET",
         path="/v1/slots",
         handler=publishing.slots,
+        views=("slots",),
         answer=types.Page[types.Slot],
         parameters=("shell", "position"),
     ),
@@ -75,6 +78,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
         path="/v1/slots/{definition}/{name}",
         routed_as="/v1/slots/{slot:path}",
         handler=publishing.slot,
+        views=("slots",),
         answer=types.SlotDetail,
         parameters=("shell", "position"),
     ),
@@ -82,6 +86,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
         method="GET",
         path="/v1/publications",
         handler=publishing.publications,
+        views=("slots",),
         answer=types.Page[types.Publication],
         parameters=(*_LIST, "definition", "slot", "status", "position"),
     ),
@@ -89,6 +94,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
         method="GET",
         path="/v1/publications/{publication_id}",
         handler=publishing.publication,
+        views=("slots",),
         answer=types.PublicationDetail,
         parameters=("shell", "position", *_WAIT),
     ),
@@ -104,6 +110,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
         method="GET",
         path="/v1/stimuli",
         handler=stimuli.stimuli,
+        views=("stimuli",),
         answer=types.Page[types.Stimulus],
         parameters=(*_LIST, "outcome", "name"),
     ),
@@ -111,6 +118,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
         method="GET",
         path="/v1/stimuli/{stimulus_id}",
         handler=stimuli.stimulus,
+        views=("stimuli",),
         answer=types.StimulusDetail,
         parameters=("shell", *_WAIT),
     ),
@@ -118,6 +126,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
         method="GET",
         path="/v1/dead-letters",
         handler=stimuli.dead_letters,
+        views=("stimuli",),
         answer=types.Page[types.DeadLetter],
         parameters=(*_LIST, "reason"),
     ),
@@ -125,6 +134,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
         method="GET",
         path="/v1/dead-letters/{dead_letter_id}",
         handler=stimuli.dead_letter,
+        views=("stimuli",),
         answer=types.DeadLetter,
         parameters=("shell",),
     ),
@@ -132,6 +142,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
         method="GET",
         path="/v1/runs",
         handler=runs.runs,
+        views=("executions",),
         answer=types.Page[types.Run],
         parameters=(*_LIST, "status", "definition", "publication", "unserved"),
     ),
@@ -139,6 +150,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
         method="GET",
         path="/v1/runs/{execution_id}",
         handler=runs.run,
+        views=("executions",),
         answer=types.RunDetail,
         parameters=("shell", *_WAIT),
     ),
@@ -154,6 +166,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
         method="GET",
         path="/v1/counts",
         handler=runs.counts,
+        views=("executions", "stimuli"),
         answer=types.Counts,
         parameters=("shell", *_WAIT),
     ),
@@ -162,6 +175,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
         path="/v1/history/{aggregate}",
         routed_as="/v1/history/{aggregate:path}",
         handler=history.history,
+        views=("history",),
         answer=types.Page[types.HistoryEntry],
         parameters=(*_LIST, "wait"),
     ),
@@ -170,6 +184,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
         path="/v1/states/{aggregate}",
         routed_as="/v1/states/{aggregate:path}",
         handler=audit.state,
+        views=("history",),
         answer=types.AggregateState,
         parameters=("shell", "at"),
     ),
@@ -178,6 +193,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
         path="/v1/why/{definition}/{name}",
         routed_as="/v1/why/{slot:path}",
         handler=audit.why,
+        views=("history",),
         answer=types.Why,
         parameters=("shell",),
     ),
@@ -192,6 +208,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
         method="GET",
         path="/v1/repairs",
         handler=reconciling.repairs,
+        views=("slots",),
         answer=types.Page[types.Repair],
         parameters=_LIST,
     ),
@@ -263,6 +280,8 @@ def _route(context: Context, endpoint: Endpoint) -> Route:
     async def handle(request: Request) -> Response:
         try:
             endpoint.check_parameters(request)
+            if endpoint.views and (at_least := request.query_params.get("at_least")) is not None:
+                await reach(context, endpoint.views, at_least, wait_of(request))
             answer: Answer[object] = await endpoint.handler(context, request)
         except Exception as error:  # noqa: BLE001 - each becomes the answer that `failures` knows for it
             return await respond(request, error)

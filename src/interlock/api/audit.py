@@ -202,4 +202,8 @@ def _facts(entries: Iterable[HistoryEntry]) -> list[_Fact]:
 
 def _one(facts: list[_Fact], type_: str) -> dict[str, Any]:
     """The fields of the newest fact of a type; none where there is none."""
-    return next((one.data for one in reversed(facts) if one.type == type_), {})
+    found: dict[str, Any] = {}
+    for one in facts:
+        if one.type == type_:
+            found = one.data
+    return found

@@ -40,6 +40,8 @@ PARAMETERS: Final[dict[str, str]] = {
     "above": "Only revisions above this one.",
     "wait": "Seconds to wait until there is what the endpoint waits for; without it the answer comes at once.",
     "seen": "The `mark` of an answer that the caller has: with `wait` the answer comes once something is different.",
+    "at_least": "`atLeast` of answers, with commas between: this one knows of what they did, or is 504 after `wait` "
+    "seconds (5 if it is left out), or 503 while the view catches up after a start.",
     "at": "A revision, or an instant such as 2026-03-01T12:00:00Z; now if it is left out.",
     "position": "The position that a publish was answered with; the answer knows of it, or is 503.",
     "status": "Only those of this status.",
@@ -69,15 +71,26 @@ class Endpoint:
     body: type[Body] | None = None
     parameters: tuple[str, ...] = ()
     """The query parameters that it knows; others are refused, for a misspelt one would be ignored otherwise."""
+    views: tuple[str, ...] = ()
+    """The views that it answers from; such an endpoint knows `at_least` too."""
     routed_as: str | None = None
     """Starlette's path, where it differs: names may hold a slash."""
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """All query parameters that it knows."""
+        if not self.views:
+            return self.parameters
+        return (*self.parameters, *(name for name in ("wait", "at_least") if name not in self.parameters))
 
     def check_parameters(self, request: Request) -> None:
         """Raises `Failure` for a parameter that isn't known, or that is given twice."""
         for name in request.query_params:
-            if name not in self.parameters:
-                known = ", ".join(self.parameters) or "none"
+            if name not in self.known:
+                known = ", ".join(self.known) or "none"
                 raise invalid(f"Expected query parameters of this path ({known}), found {name[:80]!r}.")
+            if name == "wait" and name not in self.parameters and "at_least" not in request.query_params:
+                raise invalid("Expected `at_least` with `wait`, found none; this path waits for nothing else.")
             if len(request.query_params.getlist(name)) > 1:
                 raise invalid(f"Expected query parameter {name!r} once, found it several times.")
 

@@ -105,7 +105,7 @@ def _path_parameters(endpoint: Endpoint) -> list[Schema]:
 def _query_parameters(endpoint: Endpoint) -> list[Schema]:
     return [
         {"name": name, "in": "query", "description": PARAMETERS[name], "schema": {"type": "string"}}
-        for name in endpoint.parameters
+        for name in endpoint.known
     ]
 
 

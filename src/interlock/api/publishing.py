@@ -1,6 +1,7 @@
 """Publishing and its views: preflight, publish, slots, publications."""
 
 import asyncio
+from dataclasses import replace
 from typing import Final, get_args
 
 from starlette.requests import Request
@@ -105,9 +106,11 @@ async def published(context: Context, message: Publish | Restore, wait_s: float 
     engine, command_id = context.engine, message.command_id
     answer = await engine.gateway.publish(message, engine.settings.publish_wait_s if wait_s is None else wait_s)
     if answer.status == "pending":
-        return Answer(202, await _pending(context, message.shell, command_id))
+        pending = await _pending(context, message.shell, command_id)
+        return Answer(202, replace(pending, at_least=answer.at_least))
     if answer.status == "done":
-        return Answer(200, from_wire(Published, {**answer.body, "commandId": command_id}))
+        done = {**answer.body, "commandId": command_id, "atLeast": answer.at_least}
+        return Answer(200, from_wire(Published, done))
     raise refused(answer.body, commandId=command_id)
 
 

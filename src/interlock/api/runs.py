@@ -82,9 +82,11 @@ async def cancel(context: Context, request: Request) -> Answer[Cancelled]:
     )
     answer = await context.engine.gateway.cancel(message, body.wait)
     if answer.status == "pending":
-        return Answer(202, Cancelled(status="pending", command_id=command_id, execution_id=identity))
+        pending = Cancelled(status="pending", command_id=command_id, execution_id=identity, at_least=answer.at_least)
+        return Answer(202, pending)
     if answer.status == "done":
-        return Answer(200, Cancelled(status="cancelled", command_id=command_id, execution_id=identity))
+        done = Cancelled(status="cancelled", command_id=command_id, execution_id=identity, at_least=answer.at_least)
+        return Answer(200, done)
     raise refused(answer.body, commandId=command_id)
 
 

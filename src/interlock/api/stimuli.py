@@ -52,8 +52,8 @@ async def emit(context: Context, request: Request) -> Answer[Emitted]:
     if isinstance(message, RejectStimulus):
         status, kind = (413, "too-large") if message.reason == "too-large" else (400, "invalid")
         raise Failure(status, kind, f"{message.detail}.", {"reason": message.reason})
-    await engine.gateway.emit(message)
-    return Answer(202, Emitted(stimulus_id=message.stimulus_id))
+    at_least = await engine.gateway.emit(message)
+    return Answer(202, Emitted(stimulus_id=message.stimulus_id, at_least=at_least))
 
 
 async def stimuli(context: Context, request: Request) -> Answer[Page[Stimulus]]:

@@ -1,5 +1,7 @@
 """Changes of a slot's authority that need no document: restore, unpublish."""
 
+from dataclasses import replace
+
 from starlette.requests import Request
 
 from interlock.api.answers import missing_of_unpublish
@@ -58,9 +60,10 @@ async def unpublish(context: Context, request: Request) -> Answer[Unpublished]:
     wait_s = engine.settings.publish_wait_s if body.wait is None else body.wait
     answer = await engine.gateway.publish(message, wait_s)
     if answer.status == "pending":
-        return Answer(202, await _pending(context, message))
+        return Answer(202, replace(await _pending(context, message), at_least=answer.at_least))
     if answer.status == "done":
-        return Answer(200, from_wire(Unpublished, {**answer.body, "commandId": command_id}))
+        done = {**answer.body, "commandId": command_id, "atLeast": answer.at_least}
+        return Answer(200, from_wire(Unpublished, done))
     raise refused(answer.body, commandId=command_id)
 
 

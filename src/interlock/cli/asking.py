@@ -2,7 +2,7 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from interlock.cli.address import find_api
 from interlock.cli.codes import Code, CommandError, usage
@@ -11,19 +11,22 @@ if TYPE_CHECKING:
     from interlock.sdk import Client
 
 
+_CODES: Final = {503: Code.UNREACHABLE, 504: Code.PENDING}
+
+
 @contextmanager
-def asking(api: str, shell: str) -> "Generator[Client, None, None]":
-    """A client; what it raises becomes the end of the command."""
+def asking(api: str, shell: str, at_least: str = "") -> "Generator[Client, None, None]":
+    """A client; what it raises becomes the end of the command. `at_least` is what its answers have to know of."""
     from interlock.sdk import ApiError, BadArgument, Client, Unreachable, WireError
     from interlock.sdk.wire import to_wire
 
     try:
         with Client(find_api(api), shell=shell) as client:
-            yield client
+            yield client.at_least(at_least) if at_least else client
     except BadArgument as error:
         raise usage(str(error)) from error
     except ApiError as error:
-        code = Code.UNREACHABLE if error.status == 503 else Code.FAILED
+        code = _CODES.get(error.status, Code.FAILED)
         more: dict[str, object] = {
             name: to_wire(items) for name, items in (("faults", error.faults), ("conflicts", error.conflicts)) if items
         }

@@ -7,7 +7,7 @@ import typer
 from interlock.cli.asking import asking, user
 from interlock.cli.codes import Code, usage
 from interlock.cli.lazily import lazily
-from interlock.cli.options import After, Api, AsJson, Limit, Shell
+from interlock.cli.options import After, Api, AsJson, AtLeast, Limit, Shell
 from interlock.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def history(
         str,
         typer.Option("--at", metavar="REVISION|INSTANT", help="Its state as of then (2026-03-01T12:00:00Z), as JSON."),
     ] = "",
+    at_least: AtLeast = "",
     api: Api = "",
     shell: Shell = "default",
     as_json: AsJson = False,
@@ -38,7 +39,7 @@ def history(
     """Show the events of an aggregate in order, or with --at what it was then."""
     if at and (limit is not None or after):
         raise usage("expected --at without --limit and --after, found both; a state is of all events up to then")
-    with asking(api, shell) as client:
+    with asking(api, shell, at_least) as client:
         if at:
             state = client.state(aggregate, at=at)
             print_json(state) if as_json else show.state(state)
@@ -50,12 +51,13 @@ def history(
 def why(
     definition: Annotated[str, typer.Argument(help="A definition.")],
     slot: Annotated[str, typer.Option("--slot", help="The slot's name.")] = "default",
+    at_least: AtLeast = "",
     api: Api = "",
     shell: Shell = "default",
     as_json: AsJson = False,
 ) -> None:
     """Say why a slot selects what it selects: who asked, what decided, what was prepared, what it replaced."""
-    with asking(api, shell) as client:
+    with asking(api, shell, at_least) as client:
         found = client.why(definition, slot)
     print_json(found) if as_json else show.why(found)
 
@@ -82,9 +84,14 @@ def reconcile(
 
 
 def repairs_list(
-    limit: Limit = None, after: After = "", api: Api = "", shell: Shell = "default", as_json: AsJson = False
+    limit: Limit = None,
+    after: After = "",
+    at_least: AtLeast = "",
+    api: Api = "",
+    shell: Shell = "default",
+    as_json: AsJson = False,
 ) -> None:
     """List what reconciliation has repaired, the newest first."""
-    with asking(api, shell) as client:
+    with asking(api, shell, at_least) as client:
         page = client.repairs(limit=limit, after=after or None)
     print_json(page) if as_json else show.repairs(page)

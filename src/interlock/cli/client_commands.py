@@ -13,7 +13,7 @@ from interlock.cli import audit_commands, publishing_commands
 from interlock.cli.asking import asking, user
 from interlock.cli.codes import Code, usage
 from interlock.cli.lazily import lazily
-from interlock.cli.options import After, Api, AsJson, Limit, Shell, WaitS
+from interlock.cli.options import After, Api, AsJson, AtLeast, Limit, Shell, WaitS
 from interlock.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -67,21 +67,27 @@ def stimuli_list(
     name: Annotated[str | None, typer.Option(help="Only those of this name.")] = None,
     limit: Limit = None,
     after: After = "",
+    at_least: AtLeast = "",
     api: Api = "",
     shell: Shell = "default",
     as_json: AsJson = False,
 ) -> None:
     """List stimuli, the newest first."""
-    with asking(api, shell) as client:
+    with asking(api, shell, at_least) as client:
         page = client.stimuli(outcome=outcome, name=name, limit=limit, after=after or None)
     print_json(page) if as_json else show.stimuli(page)
 
 
 def stimuli_show(
-    stimulus_id: str, wait: WaitS = None, api: Api = "", shell: Shell = "default", as_json: AsJson = False
+    stimulus_id: str,
+    wait: WaitS = None,
+    at_least: AtLeast = "",
+    api: Api = "",
+    shell: Shell = "default",
+    as_json: AsJson = False,
 ) -> None:
     """Show a stimulus and what it did."""
-    with asking(api, shell) as client:
+    with asking(api, shell, at_least) as client:
         found = client.stimulus(stimulus_id, wait_s=wait)
     print_json(found) if as_json else show.stimulus(found)
 
@@ -90,19 +96,22 @@ def dead_letters_list(
     reason: Annotated[str | None, typer.Option(help="Only those with this reason.")] = None,
     limit: Limit = None,
     after: After = "",
+    at_least: AtLeast = "",
     api: Api = "",
     shell: Shell = "default",
     as_json: AsJson = False,
 ) -> None:
     """List what could not be routed, the newest first."""
-    with asking(api, shell) as client:
+    with asking(api, shell, at_least) as client:
         page = client.dead_letters(reason=reason, limit=limit, after=after or None)
     print_json(page) if as_json else show.dead_letters(page)
 
 
-def dead_letters_show(dead_letter_id: str, api: Api = "", shell: Shell = "default", as_json: AsJson = False) -> None:
+def dead_letters_show(
+    dead_letter_id: str, at_least: AtLeast = "", api: Api = "", shell: Shell = "default", as_json: AsJson = False
+) -> None:
     """Show a dead letter with its reason and origin."""
-    with asking(api, shell) as client:
+    with asking(api, shell, at_least) as client:
         found = client.dead_letter(dead_letter_id)
     print_json(found) if as_json else show.dead_letter(found)
 
@@ -119,12 +128,13 @@ def runs_list(
     unserved: Annotated[bool, typer.Option("--unserved", help="Only those that no process can serve.")] = False,
     limit: Limit = None,
     after: After = "",
+    at_least: AtLeast = "",
     api: Api = "",
     shell: Shell = "default",
     as_json: AsJson = False,
 ) -> None:
     """List runs, the newest first."""
-    with asking(api, shell) as client:
+    with asking(api, shell, at_least) as client:
         page = client.runs(
             status=status,
             definition=definition,
@@ -137,10 +147,15 @@ def runs_list(
 
 
 def runs_show(
-    execution_id: str, wait: WaitS = None, api: Api = "", shell: Shell = "default", as_json: AsJson = False
+    execution_id: str,
+    wait: WaitS = None,
+    at_least: AtLeast = "",
+    api: Api = "",
+    shell: Shell = "default",
+    as_json: AsJson = False,
 ) -> None:
     """Show a run with its steps."""
-    with asking(api, shell) as client:
+    with asking(api, shell, at_least) as client:
         found = client.run(execution_id, wait_s=wait)
     print_json(found) if as_json else show.run(found)
 
@@ -148,12 +163,13 @@ def runs_show(
 def runs_watch(
     execution_id: str,
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", min=0, help="Give up after so long.")] = None,
+    at_least: AtLeast = "",
     api: Api = "",
     shell: Shell = "default",
     as_json: AsJson = False,
 ) -> None:
     """Follow a run until it has ended; 0 when it is completed, 1 when not, 3 when the time is over."""
-    with asking(api, shell) as client:
+    with asking(api, shell, at_least) as client:
         found, seen = client.run(execution_id), ""
         for found in client.watch(execution_id, timeout_s=timeout):
             if not as_json and (line := show.progress(found)) != seen:

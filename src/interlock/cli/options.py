@@ -23,3 +23,6 @@ WaitS = Annotated[float | None, typer.Option("--wait", metavar="SECONDS", min=0,
 Slot = Annotated[str | None, typer.Option("--slot", help="The slot's name.")]
 Revision = Annotated[int | None, typer.Option("--expect-revision", min=0, help="The slot revision that you observed.")]
 Target = Annotated[str, typer.Argument(metavar="TARGET", help="module:attribute, or a .json, .yaml or .yml file.")]
+AtLeast = Annotated[
+    str, typer.Option("--at-least", metavar="POSITION", help="Answer only once that is known; `atLeast` of an answer.")
+]

@@ -10,7 +10,7 @@ import typer
 from interlock.cli.asking import asking, user
 from interlock.cli.codes import Code, CommandError, usage
 from interlock.cli.lazily import lazily
-from interlock.cli.options import After, Api, AsJson, Limit, Revision, Shell, Slot, Target, WaitS
+from interlock.cli.options import After, Api, AsJson, AtLeast, Limit, Revision, Shell, Slot, Target, WaitS
 from interlock.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -159,9 +159,9 @@ def restore(
         raise typer.Exit(Code.PENDING)
 
 
-def slots_list(api: Api = "", shell: Shell = "default", as_json: AsJson = False) -> None:
+def slots_list(at_least: AtLeast = "", api: Api = "", shell: Shell = "default", as_json: AsJson = False) -> None:
     """List the slots."""
-    with asking(api, shell) as client:
+    with asking(api, shell, at_least) as client:
         slots = client.slots()
     print_json(slots) if as_json else show.slots(slots)
 
@@ -169,6 +169,7 @@ def slots_list(api: Api = "", shell: Shell = "default", as_json: AsJson = False)
 def slots_show(
     definition: Annotated[str, typer.Argument(help="A definition, or definition/slot.")],
     name: Annotated[str, typer.Argument(help="The slot's name.")] = "",
+    at_least: AtLeast = "",
     api: Api = "",
     shell: Shell = "default",
     as_json: AsJson = False,
@@ -176,7 +177,7 @@ def slots_show(
     """Show a slot and its authority."""
     if not name:
         definition, _, name = definition.partition("/")
-    with asking(api, shell) as client:
+    with asking(api, shell, at_least) as client:
         slot = client.slot(definition, name or "default")
     print_json(slot) if as_json else show.slot(slot)
 
@@ -188,21 +189,27 @@ def publications_list(
     ] = None,
     limit: Limit = None,
     after: After = "",
+    at_least: AtLeast = "",
     api: Api = "",
     shell: Shell = "default",
     as_json: AsJson = False,
 ) -> None:
     """List publications, the newest first."""
-    with asking(api, shell) as client:
+    with asking(api, shell, at_least) as client:
         page = client.publications(definition=definition, status=status, limit=limit, after=after or None)
     print_json(page) if as_json else show.publications(page)
 
 
 def publications_show(
-    publication_id: str, wait: WaitS = None, api: Api = "", shell: Shell = "default", as_json: AsJson = False
+    publication_id: str,
+    wait: WaitS = None,
+    at_least: AtLeast = "",
+    api: Api = "",
+    shell: Shell = "default",
+    as_json: AsJson = False,
 ) -> None:
     """Show a publication, and what it still waits for."""
-    with asking(api, shell) as client:
+    with asking(api, shell, at_least) as client:
         found = client.publication(publication_id, wait_s=wait)
     print_json(found) if as_json else show.publication(found)
 

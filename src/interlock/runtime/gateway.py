@@ -14,7 +14,7 @@ from typing import Literal
 
 from interlock.domain.messages import CancelExecution, Publish, RepairProjection, Restore, RouteStimulus, Unpublish
 from interlock.domain.sharding import routing_key
-from interlock.log.port import Doubt, Log, LogError, OffsetGone, Record, Unavailable
+from interlock.log.port import Doubt, Log, LogError, OffsetGone, Record, Stored, Unavailable
 from interlock.processors.mail import Cause, client_record
 from interlock.processors.ports import Codec, Topics
 
@@ -34,6 +34,8 @@ class Answer:
     command_id: str
     status: Literal["done", "refused", "failed", "pending"]
     body: dict[str, object]
+    at_least: str = ""
+    """The position that knows of it: the append that answered; while it is pending, its place in the inbox."""
 
 
 class Gateway:
@@ -71,7 +73,7 @@ class Gateway:
                         await asyncio.sleep(self._read_wait_s)
                         continue
                     for stored in records:
-                        self._hear(stored.value)
+                        self._hear(stored)
             except OffsetGone as error:
                 log.warning("answers were trimmed while they were read; callers ask again: %s", error)
             finally:
@@ -96,12 +98,12 @@ class Gateway:
             "publishing", message.shell, message.command_id, message, message.requested_by, wait_s
         )
 
-    async def emit(self, message: RouteStimulus) -> None:
-        """Returns once the stimulus is durable at the shard that routes it. Raises what the port raises."""
+    async def emit(self, message: RouteStimulus) -> str:
+        """Returns its place, once the stimulus is durable at the shard that routes it. Raises what the port raises."""
         key = routing_key(message.shell, message.identity, message.correlation)
         cause = Cause("api", message.stimulus_id, "")
         async with self._taken_in_time():
-            await self._write("routing", key, client_record(self._codec, key, message, cause))
+            return await self._write("routing", key, client_record(self._codec, key, message, cause))
 
     async def _command(
         self, context: str, shard_key: str, command_id: str, message: object, actor: str, wait_s: float
@@ -109,14 +111,15 @@ class Gateway:
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(command_id, []).append(future)
         cause = Cause("api", command_id, actor)
+        place = ""
         try:
             async with self._taken_in_time():
                 # An answer that comes before anybody listens is not heard, so nothing is asked before.
                 await self._listening.wait()
-                await self._write(context, shard_key, client_record(self._codec, shard_key, message, cause))
+                place = await self._write(context, shard_key, client_record(self._codec, shard_key, message, cause))
             return await asyncio.wait_for(future, wait_s)
         except TimeoutError:
-            return Answer(command_id, "pending", {})
+            return Answer(command_id, "pending", {}, place)
         finally:
             waiting = self._waiting[command_id]
             waiting.remove(future)
@@ -135,22 +138,25 @@ class Gateway:
                 "not known, and the same request with the same id may be sent again"
             ) from error
 
-    async def _write(self, context: str, shard_key: str, record: Record) -> None:
+    async def _write(self, context: str, shard_key: str, record: Record) -> str:
+        """Where it landed, as `interlock.api.positions` reads it. Raises what the port raises."""
         shard = self._topics.inbox(context, self._topics.partition(context, shard_key))
         for attempt in range(DOUBTS_MAX):
             try:
-                await self._log.send(shard, [record])
+                offset = await self._log.send(shard, [record])
             except Doubt as doubt:
                 log.warning("a write to %s is in doubt and is repeated: %s", shard, doubt)
                 if attempt == DOUBTS_MAX - 1:
                     raise
             else:
-                return
+                return f"{context}/{shard.partition}@{offset}"
+        raise AssertionError("expected a write to land, or to raise")
 
-    def _hear(self, value: bytes) -> None:
+    def _hear(self, stored: Stored) -> None:
         try:
-            found = json.loads(value)
-            answer = Answer(found["commandId"], found["status"], found["body"])
+            found = json.loads(stored.value)
+            position = dict(stored.headers).get("position", b"").decode()
+            answer = Answer(found["commandId"], found["status"], found["body"], position)
         except (ValueError, KeyError, TypeError) as error:
             log.warning("a record of replies is no answer: %s", error)
             return

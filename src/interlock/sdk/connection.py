@@ -1,5 +1,6 @@
 """A connection to one API: how requests are sent, sent again, and answered, and the errors that they end in."""
 
+import copy
 import json
 import time
 import uuid
@@ -77,6 +78,7 @@ class Connection:
         """In tests `transport` takes the network's place, `new_id` that of chance and `now_s` that of the clock."""
         self.base_url = base_url
         self.shell = shell
+        self._at_least = ""
         self._new_id = new_id
         self._now_s = now_s
         try:
@@ -96,6 +98,16 @@ class Connection:
         """Closes the connections."""
         self._http.close()
 
+    def at_least(self, *positions: str) -> Self:
+        """The same connection, whose questions are answered by views that know of these positions.
+
+        They are the `at_least` of earlier answers. A view that doesn't get there in time is an `ApiError` of the kind
+        "not-reached", which tells what it reached.
+        """
+        other = copy.copy(self)
+        other._at_least = ",".join(position for position in positions if position)
+        return other
+
     # ---- within -----------------------------------------------------------------------------------------------------
 
     def _health(self, path: str, query: dict[str, str], wait_s: float) -> Health:
@@ -103,11 +115,15 @@ class Connection:
         return from_wire(Health, _json_of(answer, self.base_url))
 
     def _query(self, **given: str | int | None) -> dict[str, str]:
+        if self._at_least:
+            given["at_least"] = self._at_least
         query = {name: str(value) for name, value in given.items() if value is not None}
         return query if self.shell == "default" else {**query, "shell": self.shell}
 
     def _get_waiting(self, path: str, wait_s: float | None, seen: str | None) -> object:
         query = {} if wait_s is None else {"wait": f"{wait_s:g}"}
+        if self._at_least and not path.startswith("/v1/projections"):
+            query["at_least"] = self._at_least
         if seen is not None:
             query["seen"] = seen
         return self._send("GET", path, query=query, wait_s=wait_s or 0.0)

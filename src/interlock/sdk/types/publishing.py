@@ -83,6 +83,8 @@ class Published:
     """The earlier publication that it restores; "" if it is of a document."""
     message: str = ""
     """Why there was nothing to do."""
+    at_least: str = ""
+    """The position that a query may carry to know of it."""
     missing: tuple[str, ...] = ()
     """What it still waits for, in words."""
 
@@ -108,6 +110,8 @@ class Unpublished:
     """The append of the publishing journal that carries it, for `position`; 0 while pending."""
     message: str = ""
     """Why there was nothing to do."""
+    at_least: str = ""
+    """The position that a query may carry to know of it."""
     missing: tuple[str, ...] = ()
     """What it still waits for, in words."""
 

@@ -114,6 +114,8 @@ class Cancelled:
     """pending: an activity is under way, after which it ends, or its shard has not answered yet."""
     command_id: str
     execution_id: str
+    at_least: str = ""
+    """The position that a query may carry to know of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,8 @@ class Emitted:
     """A stimulus is durable, and will be routed."""
 
     stimulus_id: str
+    at_least: str = ""
+    """The position that a query may carry to know of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
