@@ -1,0 +1,174 @@
+"""Emptying, restoring, owning and naming slots, as somebody does it who has only the program. On both logs."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interlock.sdk import ApiError
+from interlock.targets import load_target
+from tests.support.installation import BOTH_LOGS, Installation, install, stimulus
+
+pytestmark = pytest.mark.acceptance
+
+APP = "tests.support.errands"
+
+
+@pytest.fixture(scope="module", params=BOTH_LOGS)
+def installation(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """A program with the code of errands and parcels; nothing is published yet."""
+    made = install(request.param, request, tmp_path_factory.mktemp("slots"))
+    try:
+        made.start(APP)
+        yield made
+    finally:
+        made.close()
+
+
+def told(installation: Installation, code: int, *arguments: str) -> Any:
+    """The document that a verb prints with `--json`; it has to end with this code."""
+    found, output = installation.run(*arguments, "--json")
+    assert found == code, output
+    return json.loads(output)
+
+
+def emitted(installation: Installation, key: str) -> tuple[str, ...]:
+    """The publications that a new errand meets."""
+    installation.client.emit_json(stimulus("errand.asked", {"n": 1}, key))
+    return tuple(start.publication_id for start in installation.routed("errand.asked", key).starts)
+
+
+def changed(**more: object) -> str:
+    """The errands as another document."""
+    return json.dumps({**json.loads(load_target(f"{APP}:errands")), **more})
+
+
+def document_file(folder: Path, **more: object) -> str:
+    path = folder / "errands.json"
+    path.write_text(changed(**more), "utf-8")
+    return str(path)
+
+
+def test_what_was_unpublished_starts_nothing_and_what_runs_goes_on_until_it_is_restored(
+    installation: Installation,
+) -> None:
+    """Proves: PUB-14, PUB-16, PUB-17, PUB-18, PUB-20"""
+    first = told(installation, 0, "publish", f"{APP}:parcels")
+    installation.client.emit_json(stimulus("parcel.sent", {"parcel_id": "p-1"}, "before"))
+    [start] = installation.routed("parcel.sent", "before").starts
+    installation.becomes(start.execution_id, "waiting")
+
+    emptied = told(installation, 0, "unpublish", "parcels", "--expect-revision", "1")
+    assert (emptied["status"], emptied["revision"], emptied["publicationId"]) == (
+        "unpublished",
+        2,
+        first["publicationId"],
+    )
+    installation.client.emit_json(stimulus("parcel.sent", {"parcel_id": "p-2"}, "while-empty"))
+    assert installation.routed("parcel.sent", "while-empty").stimulus.outcome == "unmatched"
+    retired = installation.client.publication(first["publicationId"])
+    assert retired.source_reference is not None
+    assert (retired.publication.status, retired.source_reference.live) == ("retired", False)
+
+    # Everything of it is in the log: the process may die in between.
+    installation.kill()
+    installation.start(APP)
+    assert installation.client.slot("parcels").authority is None
+    installation.client.emit_json(stimulus("parcel.signed", {"by": "Ada"}, correlation="p-1"))
+    done = installation.client.run(start.execution_id, wait_s=30).run
+    assert (done.status, done.artifact_id) == ("completed", first["artifactId"])
+
+    restored = told(installation, 0, "restore", "parcels", "--previous", "--expect-revision", "2")
+    assert (restored["status"], restored["revision"], restored["restores"]) == ("active", 3, first["publicationId"])
+    assert restored["artifactId"] == first["artifactId"]
+    installation.client.emit_json(stimulus("parcel.sent", {"parcel_id": "p-3"}, "restored"))
+    [again] = installation.routed("parcel.sent", "restored").starts
+    assert again.publication_id == restored["publicationId"]
+    assert installation.types("parcels/default") == [
+        "publishing.SlotActivated",
+        "publishing.SlotEmptied",
+        "publishing.SlotActivated",
+    ]
+
+
+def test_scripts_can_rely_on_what_these_verbs_end_with(installation: Installation, tmp_path: Path) -> None:
+    """Proves: OPS-01, PUB-11, PUB-14"""
+    one = told(installation, 0, "publish", f"{APP}:errands")
+    two = told(installation, 0, "publish", document_file(tmp_path, description="changed", version="two"))
+    assert two["revision"] == 2
+    assert told(installation, 1, "unpublish", "errands", "--expect-revision", "1")["kind"] == "superseded"
+    assert told(installation, 1, "unpublish", "errands", "--expect-revision", "9")["kind"] == "invalid"
+    assert told(installation, 0, "unpublish", "nobody")["status"] == "nothing"
+
+    assert told(installation, 0, "restore", "errands", "--publication", two["publicationId"])["status"] == "nothing"
+    back = told(installation, 0, "restore", "errands", "--publication", one["publicationId"])
+    assert emitted(installation, "after-restore") == (back["publicationId"],)
+    assert installation.run("restore", "errands")[0] == 2
+    assert installation.run("restore", "errands", "--previous", "--publication", "p")[0] == 2
+
+    failed = told(installation, 1, "publish", document_file(tmp_path, steps=[]))
+    assert (failed["kind"], failed["faults"][0]["where"]) == ("invalid", "steps")
+    refused = told(installation, 1, "restore", "errands", "--publication", failed["details"]["publicationId"])
+    assert (refused["kind"], refused["details"]["status"]) == ("state", "failed")
+
+    pending = told(installation, 3, "unpublish", "errands", "--no-wait")
+    assert (pending["status"], bool(pending["missing"])) == ("pending", True)
+    heard = told(installation, 0, "unpublish", "errands", "--command-id", pending["commandId"])
+    assert (heard["status"], heard["revision"]) == ("unpublished", 4)
+    assert told(installation, 0, "unpublish", "errands")["status"] == "nothing"
+    code, shown = installation.run("slots", "list")
+    assert (code, "(empty)" in shown) == (0, True)
+
+
+def test_an_owner_is_named_to_whoever_meets_them(installation: Installation) -> None:
+    """Proves: PUB-19"""
+    told(installation, 0, "publish", f"{APP}:errands", "--slot", "owned", "--owner", "team:payments")
+    for verb in (("publish", f"{APP}:errands"), ("unpublish", "errands"), ("restore", "errands", "--previous")):
+        refused = told(installation, 1, *verb, "--slot", "owned", "--owner", "service:ci")
+        assert (refused["kind"], refused["details"]["ownerKind"], refused["details"]["ownerId"]) == (
+            "conflict",
+            "team",
+            "payments",
+        )
+    code, shown = installation.run("slots", "show", "errands", "owned")
+    assert (code, "team:payments" in shown) == (0, True)
+    done = told(installation, 0, "unpublish", "errands", "--slot", "owned", "--owner", "service:ci", "--take-over")
+    assert done["status"] == "unpublished"
+    owner = installation.client.slot("errands", "owned", position=done["position"]).slot.owner
+    assert owner is not None
+    assert (owner.kind, owner.id) == ("service", "ci")
+
+
+def test_who_decides_on_the_slot_is_told_beforehand(installation: Installation, tmp_path: Path) -> None:
+    """Proves: PUB-06, PUB-08, PUB-09"""
+    sent = document_file(tmp_path, publish={"slot": "blue"})
+    looked = told(installation, 0, "preflight", sent)
+    assert (looked["action"], looked["slotName"], looked["policySource"]) == ("fill", "blue", "workflow")
+    code, shown = installation.run("preflight", sent)
+    assert (code, "slot named by" in shown, "the document" in shown) == (0, True, True)
+    assert told(installation, 0, "publish", sent)["slot"] == "blue"
+    assert told(installation, 0, "unpublish", "errands", "--slot", "blue")["status"] == "unpublished"
+    demanding = document_file(tmp_path, publish={"explicit": True})
+    refused = told(installation, 1, "publish", demanding)
+    assert (refused["kind"], refused["details"]["policySource"]) == ("invalid", "workflow")
+    assert "--slot" in refused["message"]
+    assert told(installation, 0, "publish", demanding, "--slot", "green")["slot"] == "green"
+
+
+def test_a_refused_or_failed_change_leaves_the_authority_serving(installation: Installation) -> None:
+    """Proves: PUB-13"""
+    serving = installation.client.publish(changed(), slot="steady", owner="team:steady")
+    before = installation.client.slot("errands", "steady", position=serving.position)
+    for attempt in (
+        lambda: installation.client.publish(changed(steps=[]), slot="steady", owner="team:steady"),
+        lambda: installation.client.publish(changed(), slot="steady"),
+        lambda: installation.client.unpublish("errands", slot="steady"),
+        lambda: installation.client.unpublish("errands", slot="steady", owner="team:steady", expect_revision=0),
+        lambda: installation.client.restore("errands", slot="steady", owner="team:steady"),
+    ):
+        with pytest.raises(ApiError):
+            attempt()
+    assert installation.client.slot("errands", "steady") == before
+    assert serving.publication_id in emitted(installation, "after-attempts")
