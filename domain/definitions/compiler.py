@@ -10,13 +10,23 @@ from collections.abc import Sequence
 from typing import Literal, NotRequired, TypedDict, cast
 
 from interlock.domain.definitions.contract import contract_version
-from interlock.domain.definitions.document import ActivityStep, Document, SleepStep, Step, WaitStep, parse
+from interlock.domain.definitions.document import (
+    TRIGGERS_MAX,
+    ActivityStep,
+    Document,
+    SleepStep,
+    Step,
+    WaitStep,
+    parse,
+)
 from interlock.domain.definitions.executable import (
     ActivityNode,
     Cadence,
     Cardinality,
     Executable,
     Node,
+    Route,
+    Schedule,
     TimerNode,
     Trigger,
     WaitNode,
@@ -65,7 +75,7 @@ def load(content: str) -> Executable:
         artifact_id=digest("executable", content),
         definition_id=stored["definition"],
         version=stored["version"],
-        triggers=tuple(Trigger(**trigger) for trigger in stored["triggers"]),
+        triggers=tuple(_load_trigger(trigger) for trigger in stored["triggers"]),
         nodes=tuple(_load_node(node) for node in stored["nodes"]),
         checkpoints=stored.get("checkpoints"),
     )
@@ -78,17 +88,27 @@ def _triggers(document: Document, providers: Sequence[TriggerProvider]) -> tuple
     """The triggers of a document, each described by exactly one provider (TRG-02)."""
     described = [describe(part, position, providers) for position, part in enumerate(document.triggers)]
     refusals = [each for each in described if isinstance(each, Refusal)]
-    triggers = [each for each in described if isinstance(each, Trigger)]
+    nodes = [each if isinstance(each, tuple) else () for each in described]
+    triggers = [trigger for node in nodes for trigger in node]
     # What isn't described can't be compared, so one kind of fault is told after the other.
-    refused = joined(refusals) or joined(_shared_claims(triggers)) or joined(_doubled_ids(triggers, document.steps))
-    return refused or tuple(triggers)
+    refused = joined(refusals) or joined(_shared_claims(nodes)) or joined(_doubled_ids(nodes, document.steps))
+    return refused or _too_many(triggers) or tuple(triggers)
 
 
-def _shared_claims(triggers: Sequence[Trigger]) -> list[Refusal]:
+def _too_many(triggers: Sequence[Trigger]) -> Refusal | None:
+    """A node may claim several things, and each is a row and a claim in the one append of an activation."""
+    if len(triggers) <= TRIGGERS_MAX:
+        return None
+    found = str(len(triggers))
+    sentence = f"Expected at most {TRIGGERS_MAX} claims of all triggers of a definition, found {found}."
+    return of_fault("too-large", sentence, "count", "triggers", f"at most {TRIGGERS_MAX} claims", found)
+
+
+def _shared_claims(nodes: Sequence[Sequence[Trigger]]) -> list[Refusal]:
     """Triggers of one definition that ask for the same Exclusive claim (TRG-07)."""
     owners: dict[str, str] = {}
     found: list[Refusal] = []
-    for number, trigger in enumerate(triggers):
+    for number, trigger in ((number, trigger) for number, node in enumerate(nodes) for trigger in node):
         called = _called(trigger, number)
         if trigger.cardinality == "exclusive" and trigger.claim in owners:
             sentence = (
@@ -103,13 +123,13 @@ def _shared_claims(triggers: Sequence[Trigger]) -> list[Refusal]:
 
 
 def _called(trigger: Trigger, number: int) -> str:
-    """A trigger in a sentence: its id and its place among those that start something."""
+    """A trigger in a sentence: its id and its place in the document."""
     return f"trigger {trigger.node_id!r} (number {number + 1})"
 
 
-def _doubled_ids(triggers: Sequence[Trigger], steps: Sequence[Step]) -> list[Refusal]:
+def _doubled_ids(nodes: Sequence[Sequence[Trigger]], steps: Sequence[Step]) -> list[Refusal]:
     """Node ids that stand twice; bindings are told apart by them, sources name them."""
-    counts = Counter([*(trigger.node_id for trigger in triggers), *(step.id for step in steps)])
+    counts = Counter([*(node[0].node_id for node in nodes if node), *(step.id for step in steps)])
     return [
         of_fault(
             "invalid",
@@ -175,6 +195,20 @@ def _node(step: Step) -> Node:
             return TimerNode(id=step.id, delay_ms=step.sleep)
 
 
+class _StoredRoute(TypedDict):
+    method: str
+    template: str
+
+
+class _StoredSchedule(TypedDict):
+    kind: Literal["interval", "cron"]
+    every_ms: int
+    expression: str
+    zone: str
+    gap: Literal["shift", "skip"]
+    overlap: Literal["first", "last", "both"]
+
+
 class _StoredTrigger(TypedDict):
     node_id: str
     type: str
@@ -182,6 +216,8 @@ class _StoredTrigger(TypedDict):
     identity: str
     cardinality: Cardinality
     claim: str
+    route: NotRequired[_StoredRoute]
+    schedule: NotRequired[_StoredSchedule]
 
 
 class _StoredActivity(TypedDict):
@@ -239,13 +275,39 @@ def _content(
 
 
 def _stored_trigger(trigger: Trigger) -> _StoredTrigger:
-    return _StoredTrigger(
+    stored = _StoredTrigger(
         node_id=trigger.node_id,
         type=trigger.type,
         name=trigger.name,
         identity=trigger.identity,
         cardinality=trigger.cardinality,
         claim=trigger.claim,
+    )
+    if route := trigger.route:
+        stored["route"] = _StoredRoute(method=route.method, template=route.template)
+    if schedule := trigger.schedule:
+        stored["schedule"] = _StoredSchedule(
+            kind=schedule.kind,
+            every_ms=schedule.every_ms,
+            expression=schedule.expression,
+            zone=schedule.zone,
+            gap=schedule.gap,
+            overlap=schedule.overlap,
+        )
+    return stored
+
+
+def _load_trigger(stored: _StoredTrigger) -> Trigger:
+    route, schedule = stored.get("route"), stored.get("schedule")
+    return Trigger(
+        node_id=stored["node_id"],
+        type=stored["type"],
+        name=stored["name"],
+        identity=stored["identity"],
+        cardinality=stored["cardinality"],
+        claim=stored["claim"],
+        route=Route(**route) if route else None,
+        schedule=Schedule(**schedule) if schedule else None,
     )
 
 

@@ -24,6 +24,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from interlock.domain.definitions.names import name_fault, node_id_fault, source_fault
+from interlock.domain.definitions.templates import METHODS
 from interlock.domain.durations import duration_ms
 from interlock.domain.refusal import FAULTS_MAX, Fault, Refusal, fault, of_fault
 
@@ -69,6 +70,13 @@ def _duration(text: object) -> int:
             return milliseconds
 
 
+def _texts(given: object) -> object:
+    """One text, or a list of them, as a tuple."""
+    return (
+        (given,) if isinstance(given, str) else tuple(cast("list[object]", given)) if isinstance(given, list) else given
+    )
+
+
 Name = Annotated[str, AfterValidator(_name)]
 NodeId = Annotated[str, AfterValidator(_node_id)]
 Source = Annotated[str, AfterValidator(_source)]
@@ -82,14 +90,82 @@ class Part(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-class TriggerPart(Part):
-    """A node that starts work."""
+class TriggerBase(Part):
+    """What every node has that starts work."""
+
+    id: Name | None = None
+    """Its node id; what it claims (first) if none is given. Needed where two triggers claim the same."""
+
+
+class EventTrigger(TriggerBase):
+    """Starts a run for each event of a name."""
+
+    type: Literal["event"]
+    name: Name
+
+
+class HttpTrigger(TriggerBase):
+    """Starts a run for each request to a path."""
+
+    type: Literal["http"]
+    method: Annotated[tuple[str, ...], BeforeValidator(_texts), Field(min_length=1, max_length=len(METHODS))]
+    """One, or a list of them."""
+    path: str
+    """A template; see `templates`."""
+
+
+class TimerTrigger(TriggerBase):
+    """Starts a run every so often."""
+
+    type: Literal["timer"]
+    every: Duration
+
+
+class CronTrigger(TriggerBase):
+    """Starts a run whenever the wall clock of a zone shows certain times."""
+
+    type: Literal["cron"]
+    expression: str
+    zone: str = "UTC"
+    gap: Literal["shift", "skip"] = "shift"
+    """What becomes of a time that the clock jumps over."""
+    overlap: Literal["first", "last", "both"] = "first"
+    """Which one counts of a time that comes twice."""
+
+
+class CustomTrigger(TriggerBase):
+    """A trigger of a type that an extension describes."""
 
     type: Name
-    """Which provider describes it, such as "event"."""
-    name: Name
-    id: Name | None = None
-    """Its node id; what it claims if none is given. Needed where two triggers claim the same."""
+    """Which provider describes it, such as "acme.mqtt"."""
+    name: Name | None = None
+    config: dict[str, object] = {}
+    """What its provider needs to know of it."""
+
+
+TriggerPart = EventTrigger | HttpTrigger | TimerTrigger | CronTrigger | CustomTrigger
+"""A node that starts work."""
+_OWN_TRIGGERS: Final = ("event", "http", "timer", "cron")
+
+
+def _trigger_kind(trigger: object) -> str | None:
+    """The tag of a trigger, by its type."""
+    if not isinstance(trigger, dict):
+        return None
+    kind = cast("dict[str, object]", trigger).get("type")
+    return f"<{kind}>" if kind in _OWN_TRIGGERS else "<custom>"
+
+
+TaggedTrigger = Annotated[
+    Annotated[EventTrigger, Tag("<event>")]
+    | Annotated[HttpTrigger, Tag("<http>")]
+    | Annotated[TimerTrigger, Tag("<timer>")]
+    | Annotated[CronTrigger, Tag("<cron>")]
+    | Annotated[CustomTrigger, Tag("<custom>")],
+    Discriminator(
+        _trigger_kind, custom_error_type="trigger", custom_error_message="Input should be an object with a type"
+    ),
+]
 
 
 class StepPart(Part):
@@ -173,7 +249,7 @@ class Document(Part):
     """For readers; it is no part of what runs."""
     input: JsonSchema | None = None
     """The JSON Schema of the starting payload."""
-    triggers: Annotated[tuple[TriggerPart, ...], Field(min_length=1, max_length=TRIGGERS_MAX, strict=False)]
+    triggers: Annotated[tuple[TaggedTrigger, ...], Field(min_length=1, max_length=TRIGGERS_MAX, strict=False)]
     steps: Annotated[tuple[Step, ...], Field(min_length=1, max_length=STEPS_MAX, strict=False)]
     checkpoints: Literal["immediate", "coalesced"] | None = None
     version: Name | None = None

@@ -12,6 +12,33 @@ Cadence = Literal["immediate", "coalesced"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """Where an HTTP endpoint is found."""
+
+    method: str
+    """Such as "POST"."""
+    template: str
+    """As the author wrote it, such as "/orders/:id"; what it has in common with others is `templates.shape` of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """When a trigger is due by itself; see `schedules`."""
+
+    kind: Literal["interval", "cron"]
+    every_ms: int = 0
+    """The interval; 0 for a cron expression."""
+    expression: str = ""
+    """The cron expression; "" for an interval."""
+    zone: str = ""
+    """Whose wall clock a cron expression is about, by its IANA name; "" for an interval."""
+    gap: Literal["shift", "skip"] = "shift"
+    """What becomes of a time that the clock jumps over."""
+    overlap: Literal["first", "last", "both"] = "first"
+    """Which one counts of a time that comes twice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trigger:
     """A node that starts work when a stimulus of its identity comes."""
 
@@ -24,6 +51,10 @@ class Trigger:
     cardinality: Cardinality
     claim: str
     """What it claims, in words that two triggers share exactly if they claim the same, such as "event:order.placed"."""
+    route: Route | None = field(default=None)
+    """Where it is found, if it is an HTTP endpoint."""
+    schedule: Schedule | None = field(default=None)
+    """When it is due, if it comes by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

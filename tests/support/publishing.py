@@ -1,11 +1,12 @@
 """A publishing shard to try things on: asks the deciders as the processor does, and applies what they decide."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from interlock.domain.decider import Change, Decided, Decision, Intent
-from interlock.domain.definitions.document import TriggerPart
+from interlock.domain.definitions.document import CustomTrigger, TriggerPart
 from interlock.domain.definitions.executable import Cardinality
 from interlock.domain.definitions.providers import PROVIDERS, Descriptor, TriggerProvider
 from interlock.domain.messages import Owner, ProjectionAnswered, Publish, Reply, Restore, RoutingReached, Unpublish
@@ -30,11 +31,10 @@ class GateProvider:
     id: str = "gate"
     cardinality: Cardinality = "exclusive"
 
-    def recognises(self, trigger: TriggerPart) -> bool:
-        return trigger.type == "gate"
-
-    def describe(self, trigger: TriggerPart) -> Descriptor | None:
-        return Descriptor(type="Gate", name=trigger.name, claim=f"gate:{trigger.name}")
+    def describe(self, trigger: TriggerPart) -> Sequence[Descriptor] | None:
+        if not isinstance(trigger, CustomTrigger) or trigger.type != "gate" or trigger.name is None:
+            return None
+        return [Descriptor(type="Gate", name=trigger.name, claim=f"gate:{trigger.name}")]
 
 
 WITH_GATES: tuple[TriggerProvider, ...] = (*PROVIDERS, GateProvider())
