@@ -146,3 +146,26 @@ def test_a_deadlock_says_which_task_waits_where(seed: int | None) -> None:
 
     with pytest.raises(Deadlock, match=r"the stuck one: Event\.wait \(locks\.py:\d+\) < .*stuck \(test_seeded_loop"):
         run_virtual(main(), seed=seed)
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+def test_two_who_wait_for_the_rest_of_a_moment_do_not_keep_time_from_passing(seed: int | None) -> None:
+    async def main() -> int:
+        loop, turns = asyncio.get_running_loop(), 0
+        deadline_s = loop.time() + 1e-8
+
+        async def wait(first: int) -> None:
+            nonlocal turns
+            for _ in range(first):
+                await asyncio.sleep(0)
+            while loop.time() < deadline_s:
+                turns += 1
+                assert turns < 100, "expected time to pass, found it standing still"
+                await asyncio.sleep(deadline_s - loop.time())
+                await asyncio.sleep(0)
+
+        # While one waits for the rest the other is ready, so the loop is never idle.
+        await asyncio.gather(wait(0), wait(1))
+        return turns
+
+    assert run_virtual(main(), seed=seed) < 10

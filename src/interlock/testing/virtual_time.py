@@ -7,12 +7,16 @@ What would surprise: real sockets and threads have no place on it; whoever waits
 import asyncio
 import selectors
 from collections.abc import Callable, Coroutine
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from interlock.testing.seeded_order import Hook, SeededOrder
 from interlock.testing.waiting import waiting_tasks
 
 T = TypeVar("T")
+
+RESOLUTION_S: Final = 1e-6
+"""Timers closer than this count as due together. Less than a float's precision, which after a year is some nanoseconds,
+would let a timer be due and not due for ever."""
 
 
 class Deadlock(RuntimeError):
@@ -27,13 +31,23 @@ class Jump(selectors.SelectSelector):
         self.now_s = 0.0
         self.waiting: Callable[[], list[str]] = list
         """Says which task waits where, for the message of a `Deadlock`."""
+        self.next_timer_s: Callable[[], float | None] = _no_timer
+        """When the next timer is due."""
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """What is ready now; else nothing, and the clock is `timeout` seconds further. Raises `Deadlock`."""
         ready = super().select(0)
         if not ready:
             self.wait(timeout)
+        self.catch_up()
         return ready
+
+    def catch_up(self) -> None:
+        """Moves the clock to a timer that counts as due although its time is a little later. Or else two that ask how
+        much is left of their time would wake each other with a rest that never passes."""
+        next_s = self.next_timer_s()
+        if next_s is not None and self.now_s < next_s < self.now_s + RESOLUTION_S:
+            self.now_s = next_s
 
     def wait(self, timeout: float | None) -> None:
         """Moves the clock. Raises `Deadlock` where nothing will ever come."""
@@ -41,6 +55,10 @@ class Jump(selectors.SelectSelector):
             lines = ["expected something to wait for, found that every task waits for another:", *self.waiting()]
             raise Deadlock("\n  ".join(lines))
         self.now_s += max(timeout, 0.0)
+
+
+def _no_timer() -> float | None:
+    return None
 
 
 class _SeededJump(Jump):
@@ -55,23 +73,29 @@ class _SeededJump(Jump):
         # The hook may have made something ready after the loop had found nothing and asked for a wait.
         if not self._order:
             self.wait(timeout)
+        self.catch_up()
         return []
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
     """A loop whose `time()` jumps to the next timer."""
 
+    _scheduled: list[asyncio.TimerHandle]
+    """The loop's own heap of timers, the next one first."""
+
     def __init__(self, jump: Jump | None = None) -> None:
         self._jump = jump or Jump()
         self._jump.waiting = lambda: waiting_tasks(self)
         super().__init__(self._jump)
-        # Timers closer than this count as due together. Less than a float's precision, which after a year is some
-        # nanoseconds, would let a timer be due and not due for ever.
-        self._clock_resolution = 1e-6
+        self._jump.next_timer_s = self._next_timer_s
+        self._clock_resolution = RESOLUTION_S
 
     def time(self) -> float:
         """Seconds since the loop was made."""
         return self._jump.now_s
+
+    def _next_timer_s(self) -> float | None:
+        return self._scheduled[0].when() if self._scheduled else None
 
 
 class SeededLoop(VirtualLoop):
