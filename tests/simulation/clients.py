@@ -11,7 +11,7 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from interlock.domain.messages import CancelExecution, Origin, Publish, RouteStimulus
+from interlock.domain.messages import CancelExecution, Origin, Publish, Restore, RouteStimulus, Unpublish
 from interlock.domain.publishing.candidate import Wish
 from interlock.domain.publishing.preflight import preflight
 from interlock.domain.refusal import Refusal
@@ -30,6 +30,7 @@ from tests.simulation.items import (
     PreflightItem,
     PublishItem,
     RebuildItem,
+    SlotItem,
     StimulusItem,
 )
 from tests.simulation.ledger import Ledger, Sent, Told, Word
@@ -68,6 +69,8 @@ class Clients:
                 await self._stimulus(item)
             case MalformedItem():
                 await self._write(f"malformed-{item.seed}", item.value, random.Random(item.seed))
+            case SlotItem():
+                await self._change_slot(item)
             case CancelItem():
                 await self._cancel(item)
             case PreflightItem():
@@ -82,10 +85,52 @@ class Clients:
 
     # ---- commands -------------------------------------------------------------------------------------------------
 
+    def _expected(self, item: PublishItem | SlotItem) -> int | None:
+        """The revision that a client names."""
+        seen = self._revisions.get((DEFINITIONS[item.definition].name, item.slot or "default"), 0)
+        return {"nothing": None, "seen": seen, "before": max(0, seen - 1), "unheard of": seen + 1_000}[item.expects]
+
+    def _heard(self, item: PublishItem | SlotItem, answer: Answer | None) -> None:
+        """Remembers the revision that was told."""
+        if answer is None or answer.status != "done":
+            return
+        revision = answer.body.get("revision")
+        assert isinstance(revision, int), f"expected a revision in the answer to {answer.command_id}, found {answer}"
+        slot = (DEFINITIONS[item.definition].name, item.slot or "default")
+        self._revisions[slot] = max(revision, self._revisions.get(slot, 0))
+
+    async def _change_slot(self, item: SlotItem) -> None:
+        now_ms = self._world.clock.now_ms()
+        message: Unpublish | Restore
+        if item.restores:
+            message = Restore(
+                command_id=item.command_id,
+                shell="default",
+                definition_id=DEFINITIONS[item.definition].name,
+                slot=item.slot,
+                publication_id=None,
+                expect_revision=self._expected(item),
+                requested_by="releaser",
+                requested_at_ms=now_ms,
+            )
+        else:
+            message = Unpublish(
+                command_id=item.command_id,
+                shell="default",
+                definition_id=DEFINITIONS[item.definition].name,
+                slot=item.slot,
+                expect_revision=self._expected(item),
+                requested_by="releaser",
+                requested_at_ms=now_ms,
+            )
+        entry = self.ledger.send("releaser", now_ms, message)
+        chance = random.Random(item.seed)
+        self._heard(
+            item, await self._ask(entry, lambda door: door.publish(message, ANSWER_S), patient=True, chance=chance)
+        )
+
     async def _publish(self, item: PublishItem) -> None:
-        definition = DEFINITIONS[item.definition]
-        seen = self._revisions.get((definition.name, item.slot or "default"), 0)
-        expected = {"nothing": None, "seen": seen, "before": max(0, seen - 1), "unheard of": seen + 1_000}[item.expects]
+        expected = self._expected(item)
         chance = random.Random(item.seed)
         await asyncio.gather(
             *(
@@ -109,14 +154,10 @@ class Clients:
             requested_at_ms=self._world.clock.now_ms(),
         )
         entry = self.ledger.send(message.requested_by, self._world.clock.now_ms(), message)
-        answer = await self._ask(entry, lambda gateway: gateway.publish(message, ANSWER_S), item.patient, chance)
-        if answer is not None and answer.status == "done":
-            slot = (definition.name, item.slot or "default")
-            revision = answer.body.get("revision")
-            assert isinstance(revision, int), (
-                f"expected a revision in the answer to {message.command_id}, found {answer}"
-            )
-            self._revisions[slot] = max(revision, self._revisions.get(slot, 0))
+        answer = await self._ask(
+            entry, lambda door: door.publish(message, ANSWER_S), patient=item.patient, chance=chance
+        )
+        self._heard(item, answer)
 
     async def _cancel(self, item: CancelItem) -> None:
         chance = random.Random(item.seed)
@@ -126,10 +167,10 @@ class Clients:
             command_id=item.command_id, execution_id=target, requested_by="operator", reason="the plan says so"
         )
         entry = self.ledger.send("operator", self._world.clock.now_ms(), message)
-        await self._ask(entry, lambda gateway: gateway.cancel(message, ANSWER_S), item.patient, chance)
+        await self._ask(entry, lambda gateway: gateway.cancel(message, ANSWER_S), patient=item.patient, chance=chance)
 
     async def _ask(
-        self, entry: Sent, ask: Callable[[Gateway], Awaitable[Answer]], patient: bool, chance: random.Random
+        self, entry: Sent, ask: Callable[[Gateway], Awaitable[Answer]], *, patient: bool, chance: random.Random
     ) -> Answer | None:
         """Sends a command until it is answered, or gives up where its client does."""
         self._said(entry, f"asks {entry.command_id}")

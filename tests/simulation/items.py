@@ -67,6 +67,18 @@ class PublishItem(Item):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SlotItem(Item):
+    """A slot is emptied, or gets back what it selected before."""
+
+    command_id: str
+    definition: int
+    """Index of `DEFINITIONS`."""
+    slot: str | None
+    restores: bool
+    expects: Expected = "nothing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StimulusItem(Item):
     """A stimulus is written, one or more times."""
 

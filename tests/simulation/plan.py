@@ -39,6 +39,7 @@ from tests.simulation.items import (
     RebuildItem,
     ReleaseItem,
     ReorderItem,
+    SlotItem,
     StimulusItem,
     Topic,
     TwinItem,
@@ -110,7 +111,20 @@ class _Artist:
         """Each definition once at the beginning, and more as the run goes on."""
         first = [self._publish(round(0.2 * index, 3), index, None) for index in range(len(DEFINITIONS))]
         more = [self._publish(self._at(0.1), self._chance.randrange(len(DEFINITIONS)), None) for _ in range(self._more)]
-        return [*first, *more]
+        slots = [self._slot(index) for index in range(1 + self._steps // 40)]
+        return [*first, *more, *slots]
+
+    def _slot(self, index: int) -> SlotItem:
+        chance = self._chance
+        return SlotItem(
+            at_s=self._at(0.2),
+            seed=self._seed(),
+            command_id=f"slot-{index}",
+            definition=chance.randrange(len(DEFINITIONS)),
+            slot=chance.choice((None, "second")),
+            restores=chance.random() < 0.5,
+            expects=chance.choices(EXPECTED, (6, 4, 1, 1))[0],
+        )
 
     @property
     def _more(self) -> int:
