@@ -46,6 +46,7 @@ class Row(NamedTuple):
 STORED: tuple[Row, ...] = (
     Row("publishing.PublicationRequested", publication.PublicationRequested),
     Row("publishing.PublicationStaged", publication.PublicationStaged),
+    Row("publishing.ProjectionAskedAgain", publication.ProjectionAskedAgain),
     Row("publishing.ProjectionPrepared", publication.ProjectionPrepared),
     Row("publishing.PublicationActivated", publication.PublicationActivated),
     Row("publishing.RoutingShardReached", publication.RoutingShardReached),

@@ -14,10 +14,11 @@ from interlock.domain.decider import NOTHING, Decided, Decision, Nothing
 from interlock.domain.definitions.providers import PROVIDERS, TriggerProvider
 from interlock.domain.messages import ProjectionAnswered, Publish, Restore, RoutingReached, Unpublish
 from interlock.domain.publishing.activation import select
-from interlock.domain.publishing.here import Here
+from interlock.domain.publishing.here import ASK_AGAIN_MS, Here
 from interlock.domain.publishing.policy import HostPolicy
 from interlock.domain.publishing.publication.commands import PublicationCommand
 from interlock.domain.publishing.publication.events import (
+    ProjectionAskedAgain,
     ProjectionPrepared,
     PublicationServed,
     RoutingShardReached,
@@ -78,15 +79,19 @@ def decide(
 
 
 def due(shard: PublishingShard, now_ms: int) -> Decision | Nothing:
-    """Ends the candidates whose projections have not answered in time, at most `DUE_MAX` at once."""
-    late = sorted((deadline, key) for key, deadline in shard.pending.items() if deadline <= now_ms)[:DUE_MAX]
+    """Ends the candidates whose projections have not answered by their deadline, and asks those again that have not
+    answered for some time; at most `DUE_MAX` at once."""
+    late = sorted((due_ms, key) for key, due_ms in shard.pending.items() if due_ms <= now_ms)[:DUE_MAX]
     if not late:
         return NOTHING
     story = Story(now_ms)
     for _, identity in late:
         publication = shard.publications[identity]
-        if publication.expected_revision != shard.slot(publication.slot_id).revision:
-            story.lose(publication, shard.slot(publication.slot_id).revision)
+        revision = shard.slot(publication.slot_id).revision
+        if publication.deadline_ms > now_ms:
+            _ask_again(publication, now_ms, story)
+        elif publication.expected_revision != revision:
+            story.lose(publication, revision)
         else:
             story.fail(publication, _too_late(publication))
     return story.told()
@@ -150,6 +155,19 @@ def _activation_reached(here: Here, publication: Publication, message: RoutingRe
 
 
 # ---- within ------------------------------------------------------------------------------------------------------
+
+
+def _ask_again(publication: Publication, now_ms: int, story: Story) -> None:
+    for kind in sorted(publication.required_projections - publication.prepared):
+        asked = ProjectionAskedAgain(
+            publication_id=publication.publication_id,
+            kind=kind,
+            attempt=publication.attempts + 1,
+            deadline_ms=publication.deadline_ms,
+            ask_again_ms=now_ms + ASK_AGAIN_MS,
+            at_ms=now_ms,
+        )
+        story.about(publication, asked)
 
 
 def _too_late(publication: Publication) -> Refusal:

@@ -2,10 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from interlock.domain.definitions.providers import TriggerProvider
 from interlock.domain.publishing.policy import HostPolicy
 from interlock.domain.publishing.shard import PublishingShard
+
+ASK_AGAIN_MS: Final = 5_000
+"""After so long without an answer a projection is asked again: far longer than one takes, far shorter than a candidate
+may wait."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from interlock.domain.publishing.activation import claims_of, select
 from interlock.domain.publishing.candidate import Target, Unfit, Wish, aim, resolve
 from interlock.domain.publishing.claims.state import conflicts
 from interlock.domain.publishing.executable.events import ExecutableSaved
-from interlock.domain.publishing.here import Here
+from interlock.domain.publishing.here import ASK_AGAIN_MS, Here
 from interlock.domain.publishing.policy import WorkflowPolicy
 from interlock.domain.publishing.publication.events import Binding, PublicationRequested, PublicationStaged
 from interlock.domain.publishing.publication.state import INITIAL, Publication
@@ -236,6 +236,7 @@ def _staged(
         required_projections=here.projection_kinds,
         deadline_ms=here.now_ms + here.prepare_ms,
         at_ms=here.now_ms,
+        ask_again_ms=here.now_ms + ASK_AGAIN_MS,
     )
     candidate = story.about(requested, staged)
     if not here.projection_kinds:

@@ -43,7 +43,7 @@ class PublishingShard:
     executables: set[str] = field(default_factory=set[str])
     """The artifacts whose content is in this shard's journal."""
     pending: dict[str, int] = field(default_factory=dict[str, int])
-    """The candidates that wait for projections → their deadline."""
+    """The candidates that wait for projections → when they are looked after next."""
 
     def apply(self, stream: str, event: object) -> None:
         """Takes an event of one of the shard's aggregates."""
@@ -83,7 +83,7 @@ class PublishingShard:
         if isinstance(event, PublicationActivated):
             self.policies[after.shell, after.definition_id] = after.policy
         if after.status == "pending-projection":
-            self.pending[event.publication_id] = after.deadline_ms
+            self.pending[event.publication_id] = after.due_ms
         else:
             self.pending.pop(event.publication_id, None)
 

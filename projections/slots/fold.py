@@ -8,8 +8,10 @@ from interlock.domain.publishing.answers import told_conflict
 from interlock.domain.publishing.claims.events import ClaimsChanged
 from interlock.domain.publishing.executable.events import ExecutableSaved
 from interlock.domain.publishing.publication.events import (
+    ProjectionAskedAgain,
     ProjectionPrepared,
     PublicationActivated,
+    PublicationEvent,
     PublicationFailed,
     PublicationRequested,
     PublicationRetired,
@@ -25,6 +27,7 @@ from interlock.domain.publishing.unpublish.events import UnpublishEvent
 from interlock.domain.reply import told_fault
 from interlock.projections.recorded import Recorded
 from interlock.projections.rows import Rows
+from interlock.projections.slots.intents import INTENTS, fold_intents
 from interlock.projections.slots.references import REFERENCES, fold_reference
 from interlock.projections.slots.store import (
     DRIFT,
@@ -47,11 +50,15 @@ from interlock.projections.view import View, each_event, missing, unknown
 
 def fold(recorded: Recorded, rows: Rows) -> None:
     """Folds one event of the publishing journal."""
+    if isinstance(recorded.event, PublicationEvent):
+        fold_intents(recorded.event, recorded.number, rows)
     match recorded.event:
         case PublicationRequested() as event:
             rows.put(PUBLICATIONS, _requested(event))
         case PublicationStaged() as event:
             _stage(event, rows)
+        case ProjectionAskedAgain():
+            pass
         case ProjectionPrepared() as event:
             row = ProjectionRow(publication_id=event.publication_id, kind=event.kind, prepared_at_ms=event.at_ms)
             rows.put(PROJECTIONS, row)
@@ -219,5 +226,5 @@ def _known(publication_id: str, rows: Rows) -> PublicationRow:
     return row
 
 
-_TABLES: Final = (*TABLES, REFERENCES, UNPUBLISHES, UNPUBLISH_REACHED)
+_TABLES: Final = (*TABLES, INTENTS, REFERENCES, UNPUBLISHES, UNPUBLISH_REACHED)
 VIEW: Final = View(name="slots", contexts=("publishing",), tables=_TABLES, fold=each_event(fold), version=3)

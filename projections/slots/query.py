@@ -6,6 +6,7 @@ from typing import Protocol
 from interlock.domain.sharding import slot_id
 from interlock.projections.paging import Cursor, Filter
 from interlock.projections.reader import Snapshot, ViewReader
+from interlock.projections.slots.intents import INTENTS, IntentRow
 from interlock.projections.slots.references import REFERENCES, SourceReferenceRow
 from interlock.projections.slots.store import (
     PROJECTIONS,
@@ -36,6 +37,8 @@ class PublicationView:
     """What emptied its slot, if something did."""
     reference: SourceReferenceRow | None
     """The source reference that was created with its activation."""
+    intents: tuple[IntentRow, ...]
+    """What is wanted of each view for it, by kind and operation."""
 
     @property
     def pending(self) -> bool:
@@ -156,5 +159,6 @@ def _publication(snapshot: Snapshot, publication_id: str) -> PublicationView | N
         reached_shards=reached,
         missing_shards=tuple(shard for shard in range(row.routing_shards) if waits_for_shards and shard not in reached),
         unpublish=look_up(snapshot, row.unpublish_id),
+        intents=tuple(snapshot.select(INTENTS, "publication_id = ? ORDER BY kind, number, operation", by_id)),
         reference=snapshot.get(REFERENCES, row.source_reference_id) if row.source_reference_id else None,
     )

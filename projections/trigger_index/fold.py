@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from interlock.domain.publishing.claims.events import ClaimsChanged
 from interlock.domain.publishing.executable.events import ExecutableSaved
 from interlock.domain.publishing.publication.events import (
+    ProjectionAskedAgain,
     ProjectionPrepared,
     PublicationActivated,
     PublicationFailed,
@@ -65,6 +66,8 @@ def fold(recorded: Recorded, rows: Rows) -> None:
             rows.put(CANDIDATES, candidate)
         case PublicationStaged() as event:
             _stage(event, rows)
+        case ProjectionAskedAgain() as event:
+            _ask_again(event, rows)
         case ProjectionPrepared() as event:
             rows.delete(ASKS, event.publication_id, event.kind)
         case PublicationActivated() as event:
@@ -93,6 +96,16 @@ def _stage(event: PublicationStaged, rows: Rows) -> None:
     for binding in event.bindings:
         rows.put(BINDINGS, binding_row(candidate, event.artifact_id, binding, "prepared"))
     if KIND in event.required_projections:
+        ask = AskRow(
+            publication_id=event.publication_id, kind=KIND, shell=candidate.shell, deadline_ms=event.deadline_ms
+        )
+        rows.put(ASKS, ask)
+
+
+def _ask_again(event: ProjectionAskedAgain, rows: Rows) -> None:
+    """The question stands, also where a row of it had got lost; whoever waits for changes is woken by it."""
+    candidate = rows.get(CANDIDATES, event.publication_id)
+    if event.kind == KIND and candidate is not None:
         ask = AskRow(
             publication_id=event.publication_id, kind=KIND, shell=candidate.shell, deadline_ms=event.deadline_ms
         )

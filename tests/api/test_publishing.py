@@ -26,6 +26,20 @@ async def test_a_publish_is_answered_active_with_what_it_made(service: Service) 
     assert (detail["pending"], detail["reachedShards"]) == (False, [0, 1])
 
 
+async def test_a_publication_shows_what_is_wanted_of_each_view_and_how_far_that_is(service: Service) -> None:
+    """Proves: PRJ-01."""
+    first = await service.publish()
+    second = await service.publish(document(event="order.changed"))
+
+    async def shown(publication_id: str) -> list[tuple[str, str, int]]:
+        detail = await service.get(f"/v1/publications/{publication_id}", wait=WAIT_S, position=second["position"])
+        assert {each["kind"] for each in detail["intents"]} == {"trigger-index"}
+        return [(each["operation"], each["status"], each["attempts"]) for each in detail["intents"]]
+
+    assert (await shown(second["publicationId"]))[0] == ("prepare", "delivered", 1)
+    assert [operation for operation, _, _ in await shown(first["publicationId"])] == ["prepare", "activate", "retire"]
+
+
 async def test_a_command_that_is_repeated_gets_the_same_answer(service: Service) -> None:
     """Proves: LOG-06."""
     first = await service.publish(commandId="c-1")

@@ -7,6 +7,7 @@ import pytest
 
 from interlock.domain.decider import Change
 from interlock.domain.publishing.publication.events import (
+    ProjectionAskedAgain,
     PublicationFailed,
     PublicationServed,
     PublicationSuperseded,
@@ -21,6 +22,7 @@ from interlock.domain.publishing.unpublish.events import (
 from interlock.projections.reader import ViewReader
 from interlock.projections.rows import MemoryRows
 from interlock.projections.slots.fold import VIEW, fold
+from interlock.projections.slots.intents import INTENTS
 from interlock.projections.slots.query import PublicationView, SqliteSlots, cursor_of
 from interlock.projections.slots.references import REFERENCES
 from interlock.projections.slots.store import PUBLICATIONS, SLOTS, SlotRow
@@ -112,6 +114,23 @@ def test_an_unpublish_that_lost_is_kept_with_what_it_lost_to() -> None:
     )
     (row,) = folded(Change("unpublish:u1", event)).all(UNPUBLISHES)
     assert (row.status, row.expected_revision, row.found_revision) == ("superseded", 1, 4)
+
+
+def test_what_is_wanted_of_a_view_is_kept_by_publication_kind_and_operation() -> None:
+    """Proves: PRJ-01, PRJ-02"""
+    again = ProjectionAskedAgain(
+        publication_id="p1", kind="trigger-index", attempt=2, deadline_ms=60_000, ask_again_ms=9_000, at_ms=6_000
+    )
+    story = [*candidate("p1"), *of_publication("p1", again)]
+
+    def intents(*changes: Change) -> list[tuple[str, int, int | None, str]]:
+        rows = folded(*changes).all(INTENTS)
+        return [(row.operation, row.attempts, row.delivered_at_ms, row.diagnostic) for row in rows]
+
+    assert intents(*story) == [("prepare", 2, None, "")]
+    assert intents(*story, *of_publication("p1", FAILED)) == [("prepare", 2, None, "too late"), ("remove", 1, None, "")]
+    whole = [*story, *prepared("p1"), *activation("p1", revision=1), *unpublish("u1", "p1", revision=2)]
+    assert intents(*whole) == [("activate", 1, None, ""), ("prepare", 2, 1_002, ""), ("retire", 1, None, "")]
 
 
 def test_a_source_reference_is_kept_with_its_retirement() -> None:

@@ -7,7 +7,12 @@ import pytest
 
 from interlock.domain.decider import Change
 from interlock.domain.messages import ProjectionAnswered
-from interlock.domain.publishing.publication.events import PublicationFailed, PublicationStaged, PublicationSuperseded
+from interlock.domain.publishing.publication.events import (
+    ProjectionAskedAgain,
+    PublicationFailed,
+    PublicationStaged,
+    PublicationSuperseded,
+)
 from interlock.domain.publishing.reconciliation.events import ProjectionRepaired, Standing
 from interlock.projections.host import ViewHost
 from interlock.projections.reader import ViewReader
@@ -39,6 +44,23 @@ def test_a_candidates_rows_are_prepared_and_its_ask_is_open() -> None:
     assert [(ask.publication_id, ask.kind, ask.deadline_ms) for ask in rows.all(ASKS)] == [
         ("p1", "trigger-index", 60_000)
     ]
+
+
+def test_a_question_that_is_asked_again_stands_once_more_even_where_its_row_was_lost() -> None:
+    """Proves: PRJ-02"""
+    rows = folded(*candidate("p1"))
+    before = rows.digest(VIEW.tables)
+    again = ProjectionAskedAgain(
+        publication_id="p1", kind="trigger-index", attempt=2, deadline_ms=60_000, ask_again_ms=9_000, at_ms=6_000
+    )
+    rows.delete(ASKS, "p1", "trigger-index")
+    for each in recorded(*of_publication("p1", again)):
+        fold(each, rows)
+    assert rows.digest(VIEW.tables) == before
+    ended = folded(*candidate("p1"), *prepared("p1"), *activation("p1", revision=1), *unpublish("u1", "p1", revision=2))
+    for each in recorded(*of_publication("p1", again)):
+        fold(each, ended)
+    assert ended.all(ASKS) == []
 
 
 def test_the_recorded_answer_closes_the_ask() -> None:

@@ -98,6 +98,23 @@ class PublicationStaged:
     deadline_ms: int
     """When it fails if a projection has not answered."""
     at_ms: int
+    ask_again_ms: int = 0
+    """When projections that have not answered are asked again; 0 for never."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectionAskedAgain:
+    """The holder of a view has not answered for some time: the question, or the answer, may have got lost."""
+
+    publication_id: str
+    kind: str
+    attempt: int
+    """How often it was asked with this; the first time was when the publication was staged."""
+    deadline_ms: int
+    """When the candidate fails, as ever."""
+    ask_again_ms: int
+    """When it is asked once more."""
+    at_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +199,7 @@ class PublicationSuperseded:
 PublicationEvent = (
     PublicationRequested
     | PublicationStaged
+    | ProjectionAskedAgain
     | ProjectionPrepared
     | PublicationActivated
     | RoutingShardReached

@@ -7,6 +7,7 @@ from interlock.domain.messages import Owner
 from interlock.domain.publishing.policy import NO_POLICY, WorkflowPolicy
 from interlock.domain.publishing.publication.events import (
     Binding,
+    ProjectionAskedAgain,
     ProjectionPrepared,
     PublicationActivated,
     PublicationEvent,
@@ -49,6 +50,10 @@ class Publication:
     prepared: frozenset[str] = frozenset()
     """The views that hold its rows, invisible."""
     deadline_ms: int = 0
+    ask_again_ms: int = 0
+    """When projections that have not answered are asked again; 0 for never."""
+    attempts: int = 0
+    """How often projections were asked."""
     revision: int = 0
     """The slot's revision that selected it; 0 if none did."""
     position: int = 0
@@ -68,6 +73,11 @@ class Publication:
     """Why it failed."""
     found_revision: int = 0
     """The revision to which it lost, if it was superseded."""
+
+    @property
+    def due_ms(self) -> int:
+        """When it has to be looked after next, while it waits for projections."""
+        return min(self.deadline_ms, self.ask_again_ms) if self.ask_again_ms else self.deadline_ms
 
 
 INITIAL: Final = Publication()
@@ -99,7 +109,11 @@ def evolve(state: Publication, event: PublicationEvent) -> Publication:
                 bindings=event.bindings,
                 required_projections=frozenset(event.required_projections),
                 deadline_ms=event.deadline_ms,
+                ask_again_ms=event.ask_again_ms,
+                attempts=1,
             )
+        case ProjectionAskedAgain():
+            return replace(state, ask_again_ms=event.ask_again_ms, attempts=event.attempt)
         case ProjectionPrepared():
             return replace(state, prepared=state.prepared | {event.kind})
         case PublicationActivated():

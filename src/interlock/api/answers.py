@@ -1,12 +1,14 @@
 """Rows of views as answers of the API."""
 
 import json
+from collections.abc import Mapping
 from typing import TypeVar, cast
 
 from interlock.domain.messages import Owner as DomainOwner
 from interlock.projections.executions.query import ExecutionView
 from interlock.projections.executions.store import ExecutionRow, StepRow
 from interlock.projections.history.query import HistoryEntry as HistoryRow
+from interlock.projections.slots.intents import IntentRow
 from interlock.projections.slots.query import PublicationView
 from interlock.projections.slots.references import SourceReferenceRow
 from interlock.projections.slots.store import PublicationRow, SlotRow
@@ -24,6 +26,7 @@ from interlock.sdk.types import (
     Origin,
     Owner,
     Projection,
+    ProjectionIntent,
     Publication,
     PublicationDetail,
     Resume,
@@ -104,8 +107,8 @@ def publication(row: PublicationRow) -> Publication:
     )
 
 
-def publication_detail(view: PublicationView) -> PublicationDetail:
-    """A publication with what it waits for."""
+def publication_detail(view: PublicationView, passed: Mapping[str, int]) -> PublicationDetail:
+    """A publication with what it waits for; `passed` is up to which append of publishing each view has come."""
     return PublicationDetail(
         publication=publication(view.publication),
         pending=view.pending,
@@ -115,7 +118,23 @@ def publication_detail(view: PublicationView) -> PublicationDetail:
         missing_shards=view.missing_shards,
         missing=missing(view),
         unpublish=None if view.unpublish is None else _unpublish(view.unpublish),
+        intents=tuple(_intent(each, passed) for each in view.intents),
         source_reference=None if view.reference is None else _reference(view, view.reference),
+    )
+
+
+def _intent(row: IntentRow, passed: Mapping[str, int]) -> ProjectionIntent:
+    folded = row.operation != "prepare" and passed.get(row.kind, 0) >= row.number
+    status = "given-up" if row.diagnostic else "delivered" if folded or row.delivered_at_ms is not None else "pending"
+    return ProjectionIntent(
+        kind=row.kind,
+        operation=row.operation,
+        status=status,
+        requested_at_ms=row.requested_at_ms,
+        attempts=row.attempts,
+        last_asked_at_ms=row.last_asked_at_ms,
+        delivered_at_ms=row.delivered_at_ms,
+        diagnostic=row.diagnostic,
     )
 
 

@@ -32,7 +32,9 @@ from interlock.domain.publishing.publication.state import Status
 from interlock.domain.refusal import Refusal
 from interlock.domain.reply import told_refusal
 from interlock.domain.sharding import slot_id
-from interlock.projections.reader import WarmingUp
+from interlock.log.journal import START
+from interlock.projections.reader import ViewReader, WarmingUp
+from interlock.projections.slots.query import PublicationView
 from interlock.projections.slots.query import cursor_of as cursor_of_row
 from interlock.sdk.types import (
     Claim,
@@ -138,7 +140,11 @@ async def slot(context: Context, request: Request) -> Answer[SlotDetail]:
                 f"Expected a slot {name!r} of definition {definition!r}, found none; "
                 "`interlock slots list` shows those that there are."
             )
-        authority = None if found.authority is None else answers.publication_detail(found.authority)
+        authority = (
+            None
+            if found.authority is None
+            else answers.publication_detail(found.authority, await _passed(context, found.authority))
+        )
         return SlotDetail(slot=answers.slot(found.slot), authority=authority)
 
     return Answer(200, await context.until((VIEW,), None, look, lambda _: True))
@@ -180,12 +186,30 @@ async def publication(context: Context, request: Request) -> Answer[PublicationD
             raise not_found(
                 f"Expected a publication {identity!r}, found none; `interlock publications list` shows all."
             )
-        return marked(answers.publication_detail(found))
+        return marked(answers.publication_detail(found, await _passed(context, found)))
 
     def enough(found: PublicationDetail) -> bool:
         return found.mark != seen if seen is not None else not found.pending
 
     return Answer(200, await context.until((VIEW,), wait_of(request), look, enough))
+
+
+async def _passed(context: Context, view: PublicationView) -> dict[str, int]:
+    """Up to which append of the publishing journal the views have come that a publication wants something of."""
+    shard = context.engine.topics.journal("publishing", 0)
+    found: dict[str, int] = {}
+    for kind in {each.kind for each in view.intents} & context.queries.readers.keys():
+        reader = context.queries.readers[kind]
+
+        def position(reader: ViewReader = reader) -> int:
+            with reader.snapshot() as snapshot:
+                return snapshot.positions().get(shard, START).number
+
+        try:
+            found[kind] = await context.ask(position)
+        except WarmingUp:
+            continue
+    return found
 
 
 async def _pending(context: Context, shell: str, command_id: str) -> Published:

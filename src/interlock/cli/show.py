@@ -10,6 +10,7 @@ from interlock.sdk.types import (
     Owner,
     Page,
     Preflight,
+    ProjectionIntent,
     Publication,
     PublicationDetail,
     Published,
@@ -159,6 +160,7 @@ def publication(found: PublicationDetail) -> None:
             ("ended", instant(row.ended_at_ms)),
             ("replaced by", row.replaced_by),
             ("unpublished", "" if found.unpublish is None else _by(found.unpublish)),
+            *((f"{each.operation} {each.kind}", _intent(each)) for each in found.intents),
             ("source reference", _reference(found.source_reference)),
             ("reason", row.reason),
             *((f"fault {each.code}", f"{each.where}: {_expected(each)}") for each in row.faults),
@@ -330,6 +332,11 @@ def _policy(source: str) -> str:
 
 def _owner(owner: Owner | None) -> str:
     return "" if owner is None else f"{owner.kind}:{owner.id}"
+
+
+def _intent(intent: ProjectionIntent) -> str:
+    asked = f", asked {intent.attempts} times" if intent.attempts > 1 else ""
+    return f"{intent.status}{asked}{f': {intent.diagnostic}' if intent.diagnostic else ''}"
 
 
 def _reference(reference: SourceReference | None) -> str:

@@ -9,6 +9,7 @@ from interlock.domain.messages import DecideAt
 from interlock.domain.publishing.claims.events import Claim, ClaimsChanged
 from interlock.domain.publishing.decide import DUE_MAX, next_due_ms, publication_id
 from interlock.domain.publishing.executable.events import ExecutableSaved
+from interlock.domain.publishing.here import ASK_AGAIN_MS
 from interlock.domain.publishing.publication.commands import PublicationCommand
 from interlock.domain.publishing.publication.events import (
     Binding,
@@ -86,6 +87,7 @@ def test_a_publish_that_names_no_slot_stages_a_candidate_for_the_default_slot() 
             required_projections=("trigger-index",),
             deadline_ms=1_000 + PREPARE_MS,
             at_ms=1_000,
+            ask_again_ms=1_000 + ASK_AGAIN_MS,
         ),
         intents=(),
     )
@@ -424,9 +426,10 @@ def test_a_candidate_whose_projections_do_not_answer_in_time_fails() -> None:
     desk = Desk(kinds=("trigger-index", "routes"))
     desk.ask(publish("c1"))
     desk.ask(answered("c1"))
-    assert next_due_ms(desk.shard) == 1_000 + PREPARE_MS
     desk.now_ms = 1_000 + PREPARE_MS - 1
+    desk.due()
     assert desk.due() is NOTHING
+    assert next_due_ms(desk.shard) == 1_000 + PREPARE_MS
     desk.now_ms += 1
     assert kinds(desk.due()) == ["PublicationFailed"]
     ((status, body),) = desk.replies("c1")

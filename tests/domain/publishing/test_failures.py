@@ -48,7 +48,7 @@ def test_a_document_that_does_not_compile_is_recorded_as_failed_and_the_authorit
         "code": "provider",
         "where": "triggers[0]",
         "expected": "exactly one provider that describes it",
-        "found": "none for type 'nobody' among: event, gate",
+        "found": "none for type 'nobody' among: cron, event, gate, http, timer",
     }
 
 

@@ -214,6 +214,26 @@ class Projection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectionIntent:
+    """What is wanted of a view for a publication."""
+
+    kind: str
+    """The view."""
+    operation: str
+    """prepare · activate · retire · remove."""
+    status: str
+    """delivered: the view has done it · pending: that is still to come · given-up: the candidate ended before."""
+    requested_at_ms: int
+    attempts: int
+    """How often it was asked for."""
+    last_asked_at_ms: int
+    delivered_at_ms: int | None
+    """When the answer of a prepare was recorded; what a view's position tells has no time."""
+    diagnostic: str
+    """Why it was given up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceReference:
     """Where a published executable comes from."""
 
@@ -244,6 +264,8 @@ class PublicationDetail:
     """What emptied its slot, if something did."""
     source_reference: SourceReference | None = None
     """What was created with its activation; None before that."""
+    intents: tuple[ProjectionIntent, ...] = ()
+    """What is wanted of each view for it."""
     mark: str = ""
     """Given as `seen` with `wait`, the next answer comes once something is different."""
 
