@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +13,7 @@ from starlette.applications import Starlette
 
 from interlock.activities import Activities, activity
 from interlock.api import create_app, open_queries
+from interlock.domain.definitions.providers import PROVIDERS, TriggerProvider
 from interlock.log.faults import LANDS, SEEN, Answer, AskOutcome, SendOutcome
 from interlock.log.group import MemoryPositions, ReadingGroup
 from interlock.log.memory import FixedAssignment, MemoryLog
@@ -119,6 +120,7 @@ async def serving(
     activities: Activities | None = None,
     log: MemoryLog | None = None,
     codec: Codec | None = None,
+    providers: Sequence[TriggerProvider] = PROVIDERS,
 ) -> AsyncGenerator[Service, None]:
     """A service from its start to its end; it is not said to be ready. `codec` is that of another release."""
     absence = Absence()
@@ -126,8 +128,8 @@ async def serving(
     settings = Settings(log="memory:", data=data, routing_shards=2, executions_shards=2, stimuli_partitions=1)
     presented = activities or Activities((reserve, refuse, linger))
     engine = compose.build(settings, roles, presented, backend=_backend(log))
-    if codec is not None:
-        engine = Engine(settings, roles, replace(engine.parts, codec=codec))
+    parts = replace(engine.parts, codec=codec or engine.parts.codec, providers=providers)
+    engine = Engine(settings, roles, parts)
     await engine.start()
     app = create_app(engine, open_queries(data / "views", engine.parts.codec))
     context = app.state.context
