@@ -9,9 +9,9 @@ promises to the couriers and start what is owed. Nothing leaves the process befo
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 from interlock.domain.decider import NOTHING, Decided, Decision, Intent
 from interlock.domain.messages import Origin, RejectStimulus, Reply
@@ -20,13 +20,16 @@ from interlock.domain.refusal import Refusal
 from interlock.domain.reply import refused
 from interlock.domain.sharding import digest
 from interlock.log.frame import Append, is_event
-from interlock.log.journal import Journal
+from interlock.log.journal import START, Journal, Position
 from interlock.log.port import Log, Shard, Stored
+from interlock.processors.counted import Counted, KeptBook
 from interlock.processors.courier import Couriers, for_users
 from interlock.processors.mail import Cause, Received, receive, recorded
 from interlock.processors.mailbox import Item, Local, Mailbox
 from interlock.processors.ports import Bounds, Clock, Codec, Ids, NewerRelease, Schemas, Topics
+from interlock.processors.snapshots import Keeper
 from interlock.processors.unit import Book, Full, Outgoing, Unit
+from interlock.schemas.states import StateFormat
 
 log = logging.getLogger(__name__)
 
@@ -37,8 +40,24 @@ ANSWERS_KEPT_MAX = 100_000
 class Handler(Protocol):
     """What a context brings to the loop. One object an ownership; it may see every message twice."""
 
+    form: ClassVar[StateFormat]
+    """How a `KeptBook` and what `keep` gives are written."""
+
+    @property
+    def folded_with(self) -> str:
+        """What the state is a function of, beside the events."""
+        ...
+
     def apply(self, stream: str, event: object) -> None:
         """Folds an event that counts, or that the current unit has decided."""
+        ...
+
+    def keep(self) -> object:
+        """What a snapshot keeps of the state; called where all of it counts, and copied before anything changes it."""
+        ...
+
+    def restore(self, kept: object) -> None:
+        """Begins with what `keep` gave, which is its own from now on."""
         ...
 
     def handle(self, received: Received, unit: Unit) -> Decided:
@@ -120,7 +139,9 @@ class Ownership:
         ids: Ids,
         topics: Topics,
         bounds: Bounds,
+        keeper: Keeper | None = None,
     ) -> None:
+        """Without a keeper the journal is folded from its beginning each time."""
         self.journal: Journal | None = None
         self.messages = 0
         """Messages consumed since it was opened."""
@@ -139,7 +160,8 @@ class Ownership:
         self._book = Book()
         self._changed_received: dict[str, int] = {}
         self._changed_delivered: dict[str, int] = {}
-        self._undelivered: dict[str, list[Outgoing]] = {}
+        self._counted = Counted()
+        self._keeper = keeper
         self._nobodys_schema = ""
         """The last fingerprint that was asked for and that nobody has registered."""
         self._mailbox = Mailbox(bounds.mailbox_records_max)
@@ -152,10 +174,19 @@ class Ownership:
 
     async def open(self, still_assigned: Callable[[], Awaitable[bool]]) -> None:
         """Becomes the owner. Raises what `Journal.open` raises."""
+        start = START
+        found = None if self._keeper is None else await self._keeper.load(self._log, self._bounds.read_wait_s)
+        if found is not None:
+            book, state = found.states
+            assert isinstance(book, KeptBook), "expected what `_kept` gave"
+            self._book = self._counted.restore(book)
+            self._handler.restore(state)
+            start = found.position
         self.journal = await Journal.open(
             self._log,
             self._topics.journal(self._context, self._partition),
             ids=self._ids,
+            start=start,
             fold=self._fold,
             note=self._note_of_opened,
             still_assigned=still_assigned,
@@ -173,10 +204,7 @@ class Ownership:
         book.publishing = progress.publishing
         book.received.update(progress.received)
         book.delivered.update(progress.delivered)
-        for destination, number in progress.delivered:
-            kept = self._undelivered.get(destination)
-            if kept:
-                self._undelivered[destination] = [one for one in kept if one.number > number]
+        promised: list[Outgoing] = []
         for entry in append.entries:
             if is_event(entry):
                 stream = entry.key.decode("utf-8", "surrogatepass")
@@ -184,10 +212,10 @@ class Ownership:
                 book.revisions[stream] = int(headers["revision"])
                 self._handler.apply(stream, recorded(codec, journal, entry.offset, entry.value))
             else:
-                self._fold_promise(journal, entry, append.frame.number)
-        self._trim_answers()
+                promised.append(self._fold_promise(journal, entry, append.frame.number))
+        self._count(progress, promised, append.frame.size)
 
-    def _fold_promise(self, journal: Shard, entry: Stored, append: int) -> None:
+    def _fold_promise(self, journal: Shard, entry: Stored, append: int) -> Outgoing:
         start = next(i for i, (name, _) in enumerate(entry.headers) if name == "destination")
         destination = entry.headers[start][1].decode()
         kept = entry.headers[start + 1 :]
@@ -200,9 +228,7 @@ class Ownership:
             if isinstance(message, Reply):
                 self._book.answers[message.command_id] = message
                 append = self._book.answered_at.setdefault(message.command_id, append)
-        self._undelivered.setdefault(destination, []).append(
-            Outgoing(destination, number, entry.key, entry.value, kept, append)
-        )
+        return Outgoing(destination, number, entry.key, entry.value, kept, append)
 
     def _note_of_opened(self) -> bytes:
         book = self._book
@@ -223,24 +249,31 @@ class Ownership:
         reader = self._log.reader(self._inbox, self._book.inbox)
         filling = asyncio.create_task(self._mailbox.fill(reader, self._bounds.read_wait_s))
         filling.add_done_callback(lambda _: self._mailbox.wake())
-        self._couriers.put([one for kept in self._undelivered.values() for one in kept])
-        self._undelivered.clear()
+        self._couriers.put([one for kept in self._counted.undelivered.values() for one in kept])
         self._handler.committed(self._mailbox)
+        self._snapshot()
         try:
             while not self._stopping:
                 await self._mailbox.wait(self._until_due())
                 if filling.done():
                     filling.result()
                 await self._turn()
+            await self._end()
+        finally:
+            filling.cancel()
+            await asyncio.gather(filling, return_exceptions=True)
+            await reader.close()
+
+    async def _end(self) -> None:
+        """In order: what was promised is delivered, and what was folded is kept."""
+        try:
             await asyncio.wait_for(self._couriers.drained(), self._bounds.stop_s)
         except TimeoutError:
             log.warning(
                 "%s/%d stops with promises undelivered; they are in the journal", self._context, self._partition
             )
-        finally:
-            filling.cancel()
-            await asyncio.gather(filling, return_exceptions=True)
-            await reader.close()
+        if self._keeper is not None and self._keeper.worth_finishing:
+            await self._keeper.finish(*self._kept())
 
     def stop(self) -> None:
         """Asks `work` to end after the turn that is under way."""
@@ -251,6 +284,8 @@ class Ownership:
         """Ends all tasks; nothing is written any more."""
         await self._handler.close()
         await self._couriers.close()
+        if self._keeper is not None:
+            await self._keeper.close()
 
     def _until_due(self) -> float | None:
         due = self._handler.next_due_ms()
@@ -405,29 +440,43 @@ class Ownership:
         received, self._changed_received = self._changed_received, {}
         delivered, self._changed_delivered = self._changed_delivered, {}
         book.publishing = unit.publishing
-        note = self._codec.encode(
-            Progress(
-                inbox=book.inbox,
-                received=tuple(received.items()),
-                delivered=tuple(delivered.items()),
-                answered=tuple(unit.answered),
-                publishing=unit.publishing,
-            )
+        progress = Progress(
+            inbox=book.inbox,
+            received=tuple(received.items()),
+            delivered=tuple(delivered.items()),
+            answered=tuple(unit.answered),
+            publishing=unit.publishing,
         )
-        await self.journal.append(note, unit.events + unit.intents)
+        entries = unit.events + unit.intents
+        await self.journal.append(self._codec.encode(progress), entries)
         self._couriers.put(unit.outgoing)
+        self._count(progress, unit.outgoing, 1 + len(entries))
+        self._snapshot()
         self._handler.committed(self._mailbox)
-        self._trim_answers()
 
-    def _was_delivered(self, destination: str, number: int) -> None:
-        self._book.delivered[destination] = self._changed_delivered[destination] = number
-
-    def _trim_answers(self) -> None:
+    def _count(self, progress: Progress, promised: Sequence[Outgoing], records: int) -> None:
+        """Takes an append that counts, in replay as in life."""
+        self._counted.note(progress, promised)
         answers = self._book.answers
         while len(answers) > ANSWERS_KEPT_MAX:
             oldest = next(iter(answers))
             del answers[oldest]
             self._book.answered_at.pop(oldest, None)
+        if self._keeper is not None:
+            self._keeper.folded(records)
+
+    def _snapshot(self) -> None:
+        """Right behind an append, where nothing is decided that doesn't count."""
+        if self._keeper is not None and self._keeper.due:
+            self._keeper.write(*self._kept())
+
+    def _kept(self) -> tuple[Position, *tuple[object, ...]]:
+        assert self.journal is not None, "expected open before work"
+        states = self._handler.form.copies(self._counted.keep(self._book), self._handler.keep())
+        return self.journal.position, *states
+
+    def _was_delivered(self, destination: str, number: int) -> None:
+        self._book.delivered[destination] = self._changed_delivered[destination] = number
 
 
 def _same(decided: Decided) -> Decided:

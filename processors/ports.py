@@ -4,7 +4,7 @@ Waiting goes through the running event loop (so a virtual one decides when it en
 from the clock.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -61,6 +61,18 @@ class Schemas(Protocol):
         ...
 
 
+class SnapshotStore(Protocol):
+    """Where a process keeps snapshots of what it folds: a cache, which may be lost, and torn by nobody."""
+
+    async def write(self, name: str, blocks: AsyncIterator[bytes], /) -> None:
+        """Takes the place of the one of that name once all of it is there, in one step. Raises OSError."""
+        ...
+
+    def read(self, name: str, /) -> AsyncIterator[list[bytes]]:
+        """Its lines in order, some at once; none where there is none. Raises OSError."""
+        ...
+
+
 class NewerRelease(Exception):
     """A release that is newer than this one wrote a record; this process can't go on without losing what it says."""
 
@@ -108,6 +120,8 @@ class Bounds:
     """Takeovers of one shard under one assignment after which two processes are said to fight for it."""
     ingress_commit_s: float = 0.5
     """How long offsets of the stimuli topic wait to be committed; what came within it is sent again after a crash."""
+    snapshot_records: int = 20_000
+    """Records of a journal after which what was folded of it is kept in a snapshot; more where that is large."""
     read_wait_s: float = 0.5
     """How long a read waits for records."""
     look_s: float = 0.25

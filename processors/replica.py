@@ -6,20 +6,26 @@ awaits sees one position of it. A message that rests on a later position waits i
 
 import asyncio
 import logging
+from typing import Final
 
-from interlock.domain.publishing.authority import Authority
+from interlock.domain.publishing.authority import Authority, KeptAuthority
 from interlock.domain.publishing.shard import PublishingShard
 from interlock.log.frame import is_event
-from interlock.log.journal import JournalReader
+from interlock.log.journal import START, JournalReader, Position
 from interlock.log.port import Log, Shard, Unavailable
 from interlock.processors.mail import recorded
 from interlock.processors.ports import Codec
+from interlock.processors.snapshots import Keeper
+from interlock.schemas.states import StateFormat
 
 log = logging.getLogger(__name__)
 
+AUTHORITY_FORM: Final = StateFormat(KeptAuthority)
+WHOLE_FORM: Final = StateFormat(KeptAuthority, PublishingShard)
+
 
 class AuthorityReplica:
-    """Follows the publishing journal (one shard) from its beginning."""
+    """Follows the publishing journal (one shard) from a snapshot, or from its beginning."""
 
     def __init__(
         self, wire: Log, journal: Shard, codec: Codec, *, whole: PublishingShard | None = None, wait_s: float = 0.5
@@ -35,6 +41,8 @@ class AuthorityReplica:
         self._wait_s = wait_s
         self._position = 0
         self._next_offset = 0
+        self._at = START
+        self._keeper: Keeper | None = None
         self.warm = False
         """Whether it has folded everything that was there when it began."""
         self._moved = asyncio.Event()
@@ -57,9 +65,14 @@ class AuthorityReplica:
             self._moved.clear()
             await self._moved.wait()
 
-    async def run(self) -> None:
+    @property
+    def form(self) -> StateFormat:
+        """How what is kept is written."""
+        return AUTHORITY_FORM if self._whole is None else WHOLE_FORM
+
+    async def run(self, keeper: Keeper | None = None) -> None:
         """Follows for ever; ends only by cancellation, or loudly where the journal can't be folded."""
-        reader = JournalReader(self._log, self._journal)
+        reader = JournalReader(self._log, self._journal, await self._begin(keeper))
         goal: int | None = None
         try:
             while True:
@@ -81,6 +94,11 @@ class AuthorityReplica:
                             if self._whole is not None:
                                 self._whole.apply(stream, event)
                     self._position = append.frame.number
+                    if keeper is not None:
+                        keeper.folded(append.frame.size)
+                self._at = reader.position
+                if keeper is not None and self.warm and keeper.due:
+                    keeper.write(*self._kept())
                 if reader.next_offset > self._next_offset:
                     self._next_offset = reader.next_offset
                     self._moved.set()
@@ -92,3 +110,38 @@ class AuthorityReplica:
             raise
         finally:
             await reader.close()
+
+    async def close(self) -> None:
+        """After `run`: keeps what was folded, in an orderly end."""
+        if self._keeper is not None:
+            if self.fault is None and self._keeper.worth_finishing:
+                await self._keeper.finish(*self._kept())
+            await self._keeper.close()
+
+    async def _begin(self, keeper: Keeper | None) -> Position:
+        """Takes a snapshot over, if there is one, and tells where to go on."""
+        self._keeper = keeper
+        while keeper is not None:
+            try:
+                found = await keeper.load(self._log, self._wait_s)
+            except Unavailable as error:
+                log.warning("the replica of %s waits: %s", self._journal, error)
+                await asyncio.sleep(self._wait_s)
+                continue
+            if found is None:
+                break
+            authority, *whole = found.states
+            assert isinstance(authority, KeptAuthority), "expected what `_kept` gave"
+            self.authority.restore(authority)
+            if self._whole is not None:
+                (shard,) = whole
+                assert isinstance(shard, PublishingShard), "expected what `_kept` gave"
+                self._whole.restore(shard)
+            self._at, self._position = found.position, found.position.number
+            self._moved.set()
+            break
+        return self._at
+
+    def _kept(self) -> tuple[Position, *tuple[object, ...]]:
+        whole = () if self._whole is None else (self._whole,)
+        return self._at, *self.form.copies(self.authority.keep(), *whole)

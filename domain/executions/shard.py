@@ -11,15 +11,28 @@ this, runs whose waits are met at once would leave entries behind for as long as
 
 import heapq
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from typing import Final
 
 from interlock.domain.executions.execution.decide import due_at_ms
 from interlock.domain.executions.execution.drain import STREAM_PREFIX
 from interlock.domain.executions.execution.events import ExecutionEvent
-from interlock.domain.executions.execution.state import Ended, ExecutionState, evolve, summary
+from interlock.domain.executions.execution.state import PLAIN_ENDS, Ended, ExecutionState, evolve, summary
 
 STALE_ENTRIES_MIN: Final = 1_024
 """Below this many forgotten entries the due index is not made anew: it would save nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptExecutions:
+    """What is kept of a shard, so that its journal needs not be folded from its beginning. When each is due follows."""
+
+    live: dict[str, ExecutionState]
+    terminal: dict[str, Ended]
+    owed: tuple[str, ...]
+    """In their order, as the two below."""
+    unserved: tuple[str, ...]
+    cancelling: tuple[str, ...]
 
 
 class ExecutionsShard:
@@ -84,6 +97,32 @@ class ExecutionsShard:
             self._index_owed(execution_id, after)
         if before is None or before.wait is not after.wait or before.timer is not after.timer:
             self._index_due(execution_id, after)
+
+    def keep(self) -> KeptExecutions:
+        """All that it is, as of now. What `take_due` has given is due in it still: only events change what is."""
+        return KeptExecutions(
+            live=self._live.copy(),
+            terminal=self._terminal.copy(),
+            owed=tuple(self._owed),
+            unserved=tuple(self._unserved),
+            cancelling=tuple(self._cancelling),
+        )
+
+    def restore(self, kept: KeptExecutions) -> None:
+        """Becomes what was kept; whatever it was before is gone."""
+        self._live = kept.live.copy()
+        # The common summaries are one object each, however many runs have ended so.
+        self._terminal = {
+            one: ended if ended.taken or ended.cancels else PLAIN_ENDS[ended.status]
+            for one, ended in kept.terminal.items()
+        }
+        self._owed = dict.fromkeys(kept.owed)
+        self._unserved = dict.fromkeys(kept.unserved)
+        self._cancelling = dict.fromkeys(kept.cancelling)
+        dues = ((one, due_at_ms(state)) for one, state in self._live.items())
+        self._due_at = {one: due_ms for one, due_ms in dues if due_ms is not None}
+        self._due = [(due_ms, one) for one, due_ms in self._due_at.items()]
+        heapq.heapify(self._due)
 
     def next_due_ms(self) -> int | None:
         """When the next execution is due, in milliseconds since 1970; None if none is."""

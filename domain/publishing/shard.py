@@ -4,7 +4,7 @@ It is folded in place from the shard's journal, one writer at a time; whoever lo
 `apply` only assigns: history can't be argued with.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from interlock.domain.publishing.claims import state as claims_state
 from interlock.domain.publishing.claims.events import ClaimsChanged
@@ -86,6 +86,11 @@ class PublishingShard:
             self.pending[event.publication_id] = after.due_ms
         else:
             self.pending.pop(event.publication_id, None)
+
+    def restore(self, kept: "PublishingShard") -> None:
+        """Becomes another one, which is given away; whatever it was before is gone."""
+        for each in fields(kept):
+            setattr(self, each.name, getattr(kept, each.name))
 
     def slot(self, slot_id: str) -> Slot:
         """A slot; one of revision 0 if nothing was ever activated in it."""

@@ -27,14 +27,47 @@ from interlock.domain.routing.stimulus.events import (
     StimulusReturned,
     StimulusRouted,
 )
-from interlock.domain.routing.stimulus.state import KnownStimulus, MeetingKey, OpenStimuli, WaitKey, met_by
+from interlock.domain.routing.stimulus.state import (
+    KeptStimulus,
+    KnownStimulus,
+    MeetingKey,
+    OpenStimuli,
+    WaitKey,
+    keep_stimuli,
+    met_by,
+    restored_stimulus,
+)
 from interlock.domain.routing.wait.events import WaitRegistered, WaitTaken, WaitWithdrawn
-from interlock.domain.routing.wait.state import KnownWait
+from interlock.domain.routing.wait.state import KeptWait, KnownWait, keep_waits, restored_wait
 
 DEDUP_HORIZON_MS: Final = 86_400_000
 """A day: longer than clients retry, and than a shard usually stands still. A setting may say otherwise."""
 FORGOTTEN_MAX: Final = 64
 """Things forgotten per event at most, so that no event takes long; each event adds far fewer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptRouting:
+    """What is kept of a shard, so that its journal needs not be folded from its beginning. Who may meet whom follows.
+
+    It is a function of `horizon_ms` too, which whoever keeps it has to remember with it.
+    """
+
+    clock_ms: int
+    routed: int
+    stimuli: tuple[KeptStimulus, ...]
+    waits: tuple[KeptWait, ...]
+    waiting: tuple[WaitKey, ...]
+    """Those that wait, in the order of their registration."""
+    dead_letters: tuple[tuple[int, str], ...]
+    """In the order in which they are forgotten."""
+    expiries: tuple[tuple[int, int, str], ...]
+    old_stimuli: tuple[int, ...]
+    """The numbers of what is to be forgotten, in that order."""
+    replaced: tuple[KeptStimulus, ...]
+    """Stimuli that stand among the old ones only, since others have come under their ids."""
+    old_waits: tuple[KeptWait, ...]
+    """Those that ended, in the order in which they are forgotten."""
 
 
 @dataclass(slots=True)
@@ -85,6 +118,54 @@ class RoutingShard:
                 self._rejected(event)
             case _:
                 raise TypeError(f"expected an event of routing in {stream}, found {type(event).__name__}")
+
+    def keep(self) -> KeptRouting:
+        """All that it is, as of now."""
+        stimuli, old = self.stimuli, self._old_stimuli
+        return KeptRouting(
+            clock_ms=self.clock_ms,
+            routed=self.routed,
+            stimuli=keep_stimuli(stimuli.values()),
+            waits=keep_waits(self.waits.values()),
+            waiting=tuple(wait for waiting in self.waiting.values() for wait in waiting),
+            dead_letters=tuple(self._old_dead_letters),
+            expiries=tuple(self.expiries),
+            old_stimuli=tuple(one.number for one in old),
+            replaced=keep_stimuli({one.number: one for one in old if stimuli.get(one.stimulus_id) is not one}.values()),
+            old_waits=keep_waits(self._old_waits),
+        )
+
+    def restore(self, kept: KeptRouting) -> None:
+        """Becomes what was kept under the same horizon; whatever it was before is gone."""
+        self.clock_ms, self.routed = kept.clock_ms, kept.routed
+        by_number = {each.number: restored_stimulus(each) for each in (*kept.stimuli, *kept.replaced)}
+        present = [by_number[each.number] for each in kept.stimuli]
+        self.stimuli = {stimulus.stimulus_id: stimulus for stimulus in present}
+        self._restore_open(present)
+        waits = [restored_wait(each) for each in kept.waits]
+        self.waits = {wait.wait: wait for wait in waits}
+        self.waiting = {}
+        for wait_key in kept.waiting:
+            wait = self.waits[wait_key]
+            self.waiting.setdefault(wait.key, {})[wait_key] = wait
+        self.dead_letters = {letter for _, letter in kept.dead_letters}
+        self.expiries = list(kept.expiries)
+        self._old_stimuli = deque(by_number[number] for number in kept.old_stimuli)
+        self._old_waits = deque(self._old_wait(restored_wait(each)) for each in kept.old_waits)
+        self._old_dead_letters = deque(kept.dead_letters)
+
+    def _restore_open(self, stimuli: list[KnownStimulus]) -> None:
+        by_key: dict[tuple[bool, MeetingKey], list[KnownStimulus]] = {}
+        for stimulus in stimuli:
+            if stimulus.open:
+                by_key.setdefault((stimulus.kept_until_ms is None, stimulus.key), []).append(stimulus)
+        self.untimed = {key: OpenStimuli.restored(each) for (untimed, key), each in by_key.items() if untimed}
+        self.timed = {key: OpenStimuli.restored(each) for (untimed, key), each in by_key.items() if not untimed}
+
+    def _old_wait(self, old: KnownWait) -> KnownWait:
+        """The very wait that is known, where it wasn't registered anew since."""
+        known = self.waits.get(old.wait)
+        return old if known is None or known != old else known
 
     def is_kept(self, number: int, stimulus_id: str) -> bool:
         """Whether an entry of `expiries` stands for a stimulus that is still kept."""

@@ -6,7 +6,7 @@ coalesced ones the run goes on at once; its steps gather (`coalescing.py`) and o
 """
 
 from dataclasses import dataclass
-from typing import cast
+from typing import ClassVar, cast
 
 from interlock.domain.decider import NOTHING, Decided, Decision, Intent
 from interlock.domain.definitions.executable import Cadence, Executable
@@ -15,17 +15,19 @@ from interlock.domain.executions.execution.commands import ActivityFinished, Act
 from interlock.domain.executions.execution.decide import due_at_ms
 from interlock.domain.executions.execution.events import ExecutionEvent
 from interlock.domain.executions.execution.state import ExecutionState
-from interlock.domain.executions.shard import ExecutionsShard
+from interlock.domain.executions.shard import ExecutionsShard, KeptExecutions
 from interlock.domain.messages import CancelExecution, Origin, RejectStimulus, ResumeExecution, StartExecution
 from interlock.domain.publishing.authority import Authority
 from interlock.domain.refusal import Refusal
 from interlock.domain.routing.dead_letter.letter import excerpt
 from interlock.domain.sharding import digest
+from interlock.processors.counted import KeptBook
 from interlock.processors.executions.coalescing import Coalescing
 from interlock.processors.executions.invoker import Activities, Invoker
 from interlock.processors.mail import Cause, Received
 from interlock.processors.mailbox import Mailbox
 from interlock.processors.unit import Unit
+from interlock.schemas.states import StateFormat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +67,11 @@ class Abandoned:
 class ExecutionsHandler:
     """One shard of executions."""
 
+    form: ClassVar[StateFormat] = StateFormat(KeptBook, KeptExecutions)
+
     def __init__(self, authority: Authority, invoker: Invoker, options: ExecutionsOptions) -> None:
         self.shard = ExecutionsShard()
+        self.folded_with = ""
         self._authority = authority
         self._invoker = invoker
         self._options = options
@@ -83,6 +88,15 @@ class ExecutionsHandler:
         """Folds an event."""
         # The journal of executions holds nothing else; `evolve` refuses what it doesn't know.
         self.shard.apply(stream, cast("ExecutionEvent", event))
+
+    def keep(self) -> object:
+        """What is kept of the shard."""
+        return self.shard.keep()
+
+    def restore(self, kept: object) -> None:
+        """Goes on with what was kept."""
+        assert isinstance(kept, KeptExecutions), "expected what `keep` gave"
+        self.shard.restore(kept)
 
     def handle(self, received: Received, unit: Unit) -> Decided:
         """Decides a start, a resume or a cancel."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from interlock.domain.decider import NOTHING, Decided
 from interlock.domain.definitions.providers import PROVIDERS, TriggerProvider
@@ -12,9 +13,11 @@ from interlock.domain.publishing.publication.commands import PublicationCommand
 from interlock.domain.publishing.reconciliation.decide import repair
 from interlock.domain.publishing.shard import PublishingShard
 from interlock.domain.refusal import Refusal
+from interlock.processors.counted import KeptBook
 from interlock.processors.mail import Cause, Received
 from interlock.processors.mailbox import Mailbox
 from interlock.processors.unit import Unit
+from interlock.schemas.states import StateFormat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,13 +39,25 @@ class PublishingOptions:
 class PublishingHandler:
     """One shard of publishing."""
 
+    form: ClassVar[StateFormat] = StateFormat(KeptBook, PublishingShard)
+
     def __init__(self, options: PublishingOptions) -> None:
         self.shard = PublishingShard()
+        self.folded_with = ""
         self._options = options
 
     def apply(self, stream: str, event: object) -> None:
         """Folds an event."""
         self.shard.apply(stream, event)
+
+    def keep(self) -> object:
+        """The shard."""
+        return self.shard
+
+    def restore(self, kept: object) -> None:
+        """Goes on with a shard."""
+        assert isinstance(kept, PublishingShard), "expected what `keep` gave"
+        self.shard = kept
 
     def handle(self, received: Received, unit: Unit) -> Decided:
         """Decides a command, or an answer of a projection or of routing."""

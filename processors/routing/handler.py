@@ -1,5 +1,7 @@
 """Routing: each message asks the deciders; repetitions are recognised by stimulus, wait and dead letter."""
 
+from typing import ClassVar
+
 from interlock.domain.decider import NOTHING, Decided
 from interlock.domain.messages import (
     DecideAt,
@@ -12,11 +14,13 @@ from interlock.domain.messages import (
 from interlock.domain.routing.dead_letter.letter import excerpt
 from interlock.domain.routing.decide import decide, due, next_due_ms
 from interlock.domain.routing.lookup import BindingLookup
-from interlock.domain.routing.shard import RoutingShard
+from interlock.domain.routing.shard import KeptRouting, RoutingShard
 from interlock.domain.sharding import digest
+from interlock.processors.counted import KeptBook
 from interlock.processors.mail import Cause, Received
 from interlock.processors.mailbox import Mailbox
 from interlock.processors.unit import Unit
+from interlock.schemas.states import StateFormat
 
 RoutingMessage = RouteStimulus | RejectStimulus | RegisterWait | WithdrawWait | ResumeDeclined | DecideAt
 
@@ -24,9 +28,13 @@ RoutingMessage = RouteStimulus | RejectStimulus | RegisterWait | WithdrawWait | 
 class RoutingHandler:
     """One shard of routing; `bindings` is the process's replica, which stands still while a unit is decided."""
 
+    form: ClassVar[StateFormat] = StateFormat(KeptBook, KeptRouting)
+
     def __init__(self, partition: int, bindings: BindingLookup, *, skew_ms: int, horizon_ms: int) -> None:
         """`skew_ms` is by how much clocks may differ, `horizon_ms` how long stimuli are remembered."""
         self.shard = RoutingShard(horizon_ms=horizon_ms)
+        # Another horizon would have forgotten more, or less.
+        self.folded_with = f"horizon_ms={horizon_ms}"
         self._partition = partition
         self._bindings = bindings
         self._skew_ms = skew_ms
@@ -34,6 +42,15 @@ class RoutingHandler:
     def apply(self, stream: str, event: object) -> None:
         """Folds an event."""
         self.shard.apply(stream, event)
+
+    def keep(self) -> object:
+        """What is kept of the shard."""
+        return self.shard.keep()
+
+    def restore(self, kept: object) -> None:
+        """Goes on with what was kept."""
+        assert isinstance(kept, KeptRouting), "expected what `keep` gave"
+        self.shard.restore(kept)
 
     def handle(self, received: Received, unit: Unit) -> Decided:
         """Decides a stimulus, a wait, or that it decides at a position."""

@@ -27,6 +27,7 @@ from interlock.testing.virtual_time import LoopClock
 from tests.simulation.chores import Chores
 from tests.simulation.sky import Sky
 from tests.simulation.trace import IN_PROCESS, Trace
+from tests.support.snapshots import MemorySnapshots
 
 T = TypeVar("T")
 
@@ -159,6 +160,8 @@ class Process:
         """Whether its engine was started and has not ended since."""
         self.trouble = asyncio.Lock()
         """Held by whatever goes wrong with it now: one thing at a time."""
+        self.snapshots = MemorySnapshots()
+        """What it keeps of what it folded, through its lives."""
         self.engines: list[Engine] = []
         """Its engine and, for a while, the twin of it."""
         self.clock = LoopClock(asyncio.get_running_loop())
@@ -298,8 +301,11 @@ class Process:
             invoker=Chores(world.seed, lambda: self.versions),
             chance=life.chance,
             bounds=Bounds(
-                read_wait_s=life.chance.choice((0.5, 2.0, 5.0)), unit_messages_max=life.chance.choice((1, 3, 512, 512))
+                read_wait_s=life.chance.choice((0.5, 2.0, 5.0)),
+                unit_messages_max=life.chance.choice((1, 3, 512, 512)),
+                snapshot_records=life.chance.choice((1, 10, 100)),
             ),
+            snapshots=self.snapshots,
         )
         return Engine(world.settings.model_copy(update={"data": self.data}), self.roles, parts)
 

@@ -150,16 +150,17 @@ def summary(state: ExecutionState) -> Ended | None:
     if status == "running" or status == "waiting" or status == "cancelling":
         return None
     if not state.taken and not state.cancels:
-        return _PLAIN[status]
+        return PLAIN_ENDS[status]
     taken = tuple((one.bookmark_id, one.stimulus_id) for one in state.taken)
     return Ended(status, taken, tuple(one.command_id for one in state.cancels))
 
 
-_PLAIN: Final[dict[TerminalStatus, Ended]] = {
+PLAIN_ENDS: Final[dict[TerminalStatus, Ended]] = {
     "completed": Ended("completed"),
     "faulted": Ended("faulted"),
     "cancelled": Ended("cancelled"),
 }
+"""The summaries of executions that took no stimulus and were not asked to end."""
 
 
 def _begin(event: ExecutionEvent) -> ExecutionState:

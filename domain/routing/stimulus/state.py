@@ -1,9 +1,10 @@
 """What a shard remembers of a stimulus: enough to know it again, and to give it to a wait that registers late."""
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import cast
+from operator import attrgetter
+from typing import Any, NamedTuple, cast
 
 from interlock.domain.routing.stimulus.events import StimulusRouted
 
@@ -83,6 +84,46 @@ class KnownStimulus:
         return self.data == data and known_ttl_ms == ttl_ms and self.one == one
 
 
+class KeptStimulus(NamedTuple):
+    """What is kept of a `KnownStimulus`: all of it, field by field, in an object that never changes."""
+
+    stimulus_id: str
+    key: MeetingKey
+    number: int
+    arrived_at_ms: int
+    kept_until_ms: int | None
+    one: bool
+    data: str
+    met: tuple[str, ...]
+    taker: WaitKey | None
+    kept: bool
+    since_ms: int
+    queued: int
+    reach_ms: int
+
+
+_fields = cast("Callable[[KnownStimulus], tuple[Any, ...]]", attrgetter(*KeptStimulus._fields))
+_MET = KeptStimulus._fields.index("met")
+
+
+def keep_stimuli(stimuli: Iterable[KnownStimulus]) -> tuple[KeptStimulus, ...]:
+    """What is kept of stimuli. There are many, and a shard stands still meanwhile: 0.4 µs each."""
+    # Plain tuples are like named ones but for their names, and take half the time.
+    rows = list(map(_fields, stimuli))
+    for at, row in enumerate(rows):
+        if isinstance(row[_MET], set):
+            rows[at] = (*row[:_MET], tuple(sorted(row[_MET])), *row[_MET + 1 :])
+    return cast("tuple[KeptStimulus, ...]", tuple(rows))
+
+
+def restored_stimulus(kept: KeptStimulus) -> KnownStimulus:
+    """The stimulus again."""
+    stimulus = KnownStimulus(**kept._asdict())
+    if len(kept.met) > _MET_TUPLE_MAX:
+        stimulus.met = set(kept.met)
+    return stimulus
+
+
 def _number(stimulus: KnownStimulus) -> int:
     return stimulus.number
 
@@ -91,7 +132,7 @@ def _reach(stimulus: KnownStimulus) -> int:
     return stimulus.reach_ms
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class OpenStimuli:
     """The open stimuli of one meeting key in the order of the shard, searched by the instant that they reach up to.
 
@@ -106,6 +147,10 @@ class OpenStimuli:
     def __len__(self) -> int:
         """How many there are."""
         return len(self.items) - self.start
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the same ones are open in the same order; what was taken out before makes no difference."""
+        return isinstance(other, OpenStimuli) and self.items[self.start :] == other.items[other.start :]
 
     def add(self, stimulus: KnownStimulus) -> None:
         """Puts one where its number belongs; which is at the end, but for one that was returned."""
@@ -122,6 +167,11 @@ class OpenStimuli:
             if items[later].reach_ms >= reach_ms:
                 break
             items[later].reach_ms = reach_ms
+
+    @classmethod
+    def restored(cls, stimuli: list[KnownStimulus]) -> "OpenStimuli":
+        """Some that know their reach, in their order."""
+        return cls(items=list(stimuli))
 
     def remove(self, stimulus: KnownStimulus) -> None:
         """Takes one out that is in."""

@@ -29,6 +29,7 @@ from interlock.runtime.clock import SystemClock, random_id
 from interlock.runtime.engine import Engine, Parts
 from interlock.runtime.roles import Role
 from interlock.runtime.settings import Settings
+from interlock.runtime.snapshot_files import SnapshotFiles
 from interlock.schemas.codec import AvroCodec
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def build(
         invoker=invoker,
         chance=random.Random(),
         bounds=bounds or Bounds(),
+        # A log that is gone with its process leaves nothing to begin with.
+        snapshots=None if settings.log_url.startswith("memory:") else SnapshotFiles(settings.data / "snapshots"),
     )
     return Engine(settings, roles, parts)
 

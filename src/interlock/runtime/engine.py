@@ -22,12 +22,13 @@ from interlock.processors.executions.handler import ExecutionsHandler, Execution
 from interlock.processors.executions.invoker import Invoker
 from interlock.processors.ingress import Ingress
 from interlock.processors.ownership import Handler, Ownership
-from interlock.processors.ports import Bounds, Clock, Codec, Ids, Topics
+from interlock.processors.ports import Bounds, Clock, Codec, Ids, SnapshotStore, Topics
 from interlock.processors.publishing.handler import PublishingHandler, PublishingOptions
 from interlock.processors.publishing.preparation import Preparation
 from interlock.processors.reconciler import Reconciler
 from interlock.processors.replica import AuthorityReplica
 from interlock.processors.routing.handler import RoutingHandler
+from interlock.processors.snapshots import Keeper
 from interlock.processors.truth import Truth
 from interlock.projections.host import ViewHost
 from interlock.projections.reader import ViewReader
@@ -46,6 +47,7 @@ from interlock.runtime.settings import Settings
 from interlock.runtime.topics import schemas_of, topic_faults, topic_specs, topics_of
 from interlock.runtime.unserved import UnservedRun, tell_unserved
 from interlock.runtime.verifications import VerifyDesk
+from interlock.schemas.states import StateFormat
 
 log = logging.getLogger(__name__)
 
@@ -69,6 +71,8 @@ class Parts:
     invoker: Invoker
     chance: random.Random
     bounds: Bounds
+    snapshots: SnapshotStore | None = None
+    """Where is kept what was folded, so that the next start is fast; None where every start folds all journals."""
     providers: Sequence[TriggerProvider] = PROVIDERS
     """Who describes the triggers of documents; the same in every process."""
 
@@ -110,7 +114,7 @@ class Engine:
         await self._register_schemas()
         if "projector" in self.roles:
             await self._start_views()
-        self._run("replica", self.replica.run())
+        await self._start_replica()
         if "publishing" in self.roles:
             await self._start_shards("publishing", lambda partition: PublishingHandler(self._publishing_options()))
         if "routing" in self.roles:
@@ -130,6 +134,7 @@ class Engine:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
+        await self.replica.close()
         for close in reversed(self._closers):
             await close()
         for view in self.views.values():
@@ -285,6 +290,26 @@ class Engine:
             topics=self.topics,
         )
 
+    async def _start_replica(self) -> None:
+        journal = self.topics.journal("publishing", 0)
+        name = "replica" if self.publishing is None else "replica-whole"
+        topic_id = await self.parts.backend.admin.topic_id(journal.topic)
+        self._run("replica", self.replica.run(self._keeper(name, self.replica.form, journal, topic_id)))
+
+    def _keeper(self, name: str, form: StateFormat, journal: Shard, topic_id: str, settings: str = "") -> Keeper | None:
+        if self.parts.snapshots is None:
+            return None
+        records_min = self.parts.bounds.snapshot_records
+        return Keeper(
+            self.parts.snapshots,
+            name,
+            form,
+            journal=journal,
+            topic_id=topic_id,
+            records_min=records_min,
+            settings=settings,
+        )
+
     async def _start_shards(self, context: str, handler: Callable[[int], Handler]) -> None:
         parts = self.parts
         topic = self.topics.journal(context, 0).topic
@@ -292,11 +317,12 @@ class Engine:
         replica = None if context == "publishing" else self.replica
 
         def make(partition: int) -> Ownership:
+            one, journal = handler(partition), self.topics.journal(context, partition)
             return Ownership(
                 context=context,
                 partition=partition,
                 source=f"{context}/{partition}@{topic_id}",
-                handler=handler(partition),
+                handler=one,
                 replica=replica,
                 wire=parts.backend.log,
                 codec=parts.codec,
@@ -305,6 +331,7 @@ class Engine:
                 ids=parts.ids,
                 topics=self.topics,
                 bounds=parts.bounds,
+                keeper=self._keeper(f"{context}-{partition}", one.form, journal, topic_id, one.folded_with),
             )
 
         assignment = parts.backend.assign(topic, self.topics.partitions[context])

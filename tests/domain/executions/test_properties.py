@@ -15,7 +15,7 @@ from interlock.domain.executions.execution.commands import ActivityFinished
 from interlock.domain.executions.execution.events import BookmarkConsumed, BookmarkCreated, ExecutionEvent, Step
 from interlock.domain.executions.execution.scheduler import IDLE, Invoke, next_step
 from interlock.domain.executions.execution.state import Ended, ExecutionState, summary
-from interlock.domain.executions.shard import ExecutionsShard
+from interlock.domain.executions.shard import ExecutionsShard, KeptExecutions
 from interlock.domain.messages import (
     CancelExecution,
     RegisterWait,
@@ -24,6 +24,7 @@ from interlock.domain.messages import (
     ResumeExecution,
     WithdrawWait,
 )
+from interlock.schemas.states import StateFormat
 from tests.domain.executions.scenario import (
     RUN,
     Abandon,
@@ -44,10 +45,12 @@ from tests.domain.executions.scenario import (
     wait,
     workflow,
 )
+from tests.support.snapshots import through_text
 
 pytestmark = pytest.mark.domain
 
 STREAM = f"execution:{RUN}"
+FORM = StateFormat(KeptExecutions)
 SOURCES = ("input", "input.order.id", "input.order.lines.1.sku", "n0", "n1", "n0.x", "input.nowhere")
 OUTPUTS = ('{"x":"o-7"}', "null", "3", '"text"', "[1,2]")
 CORRELATES = (None, "input.order.id", "input.order.count", "n0.x", "input.order")
@@ -130,7 +133,17 @@ class World:
         if isinstance(result, Decision):
             self.intents += result.intents
         self._assert_what_holds_between_decisions()
+        self._go_on_from_a_snapshot()
         return result
+
+    def _go_on_from_a_snapshot(self) -> None:
+        (kept,) = through_text(FORM, self.shard.keep())
+        assert isinstance(kept, KeptExecutions)
+        restored = ExecutionsShard()
+        restored.restore(kept)
+        assert restored.keep() == self.shard.keep()
+        assert facts(restored) == facts(self.shard)
+        self.shard = restored
 
     def _is_early(self, one: Asked) -> bool:
         """Whether it tells of what has not begun, which nobody can know; coming again later it would be the first."""

@@ -13,7 +13,8 @@ from interlock.domain.executions.execution.events import (
     TimerFired,
 )
 from interlock.domain.executions.execution.state import Ended, ExecutionState
-from interlock.domain.executions.shard import ExecutionsShard
+from interlock.domain.executions.shard import ExecutionsShard, KeptExecutions
+from interlock.schemas.states import StateFormat
 from tests.domain.executions.scenario import (
     bookmark_id,
     cancel_requested,
@@ -23,6 +24,7 @@ from tests.domain.executions.scenario import (
     started,
     waiting,
 )
+from tests.support.snapshots import through_text
 
 pytestmark = pytest.mark.domain
 
@@ -117,3 +119,26 @@ def test_waits_that_are_met_at_once_do_not_pile_up_in_the_due_index(monkeypatch:
         begin(shard, run, waiting("paid", expires_at_ms=1_000_000), consumed("paid"), completed("x"), COMPLETED)
     assert shard.due_entries <= 10
     assert shard.take_due(10_000_000, 10) == ("sleeper",)
+
+
+def test_what_is_kept_knows_of_what_is_due_also_where_it_was_taken_and_nothing_was_decided() -> None:
+    """Proves: TMR-01"""
+    shard = begin(
+        begin(begin(ExecutionsShard(), "b", sleeping("nap", 5)), "a", sleeping("nap", 5)), "c", completed("x")
+    )
+    due_ms = shard.next_due_ms()
+    assert due_ms is not None
+    assert shard.take_due(due_ms, 1) == ("a",)
+    restored = ExecutionsShard()
+    restored.restore(shard.keep())
+    assert restored.take_due(due_ms, 9) == ("a", "b")
+    assert list(restored.owed) == ["c"]
+
+
+def test_plain_runs_that_have_ended_share_one_summary_also_after_a_snapshot() -> None:
+    shard = begin(begin(ExecutionsShard(), "a", completed("x"), COMPLETED), "b", completed("x"), COMPLETED)
+    (kept,) = through_text(StateFormat(KeptExecutions), shard.keep())
+    assert isinstance(kept, KeptExecutions)
+    restored = ExecutionsShard()
+    restored.restore(kept)
+    assert restored.find("a") is shard.find("b")

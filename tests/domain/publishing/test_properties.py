@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from interlock.domain.decider import NOTHING, Decision
 from interlock.domain.messages import Publish
-from interlock.domain.publishing.authority import Authority
+from interlock.domain.publishing.authority import Authority, KeptAuthority
 from interlock.domain.publishing.publication.commands import PublicationCommand
 from interlock.domain.publishing.publication.events import PublicationSuperseded
 from interlock.domain.publishing.reference.state import is_live
@@ -15,9 +15,12 @@ from interlock.domain.publishing.shard import PublishingShard
 from interlock.domain.publishing.slot.events import SlotActivated, SlotEmptied
 from interlock.domain.publishing.unpublish.events import UnpublishSuperseded
 from interlock.domain.sharding import stimulus_identity
+from interlock.schemas.states import StateFormat
 from tests.support.publishing import PREPARE_MS, SHELL, Desk, answered, document, publish, reached, restore, unpublish
+from tests.support.snapshots import through_text
 
 KINDS = ("trigger-index", "routes")
+FORM = StateFormat(KeptAuthority, PublishingShard)
 COMMANDS = st.sampled_from([f"c{number}" for number in range(10)])
 TRIGGERS = ("event:a", "gate:north", "gate:south")
 
@@ -180,6 +183,32 @@ def test_the_journal_alone_gives_the_same_shard(steps: list[Messages | int]) -> 
     for change in desk.changes:
         replayed.apply(change.stream, change.event)
     assert replayed == desk.shard
+
+
+@settings(max_examples=75, deadline=None)
+@given(STEPS, st.integers(0, 100))
+def test_a_snapshot_and_the_rest_of_the_journal_give_the_same_shard_and_the_same_authority(
+    steps: list[Messages | int], percent: int
+) -> None:
+    """Proves: PRJ-06"""
+    desk = walk(steps)
+    cut = len(desk.changes) * percent // 100
+    shard, authority = PublishingShard(), Authority()
+    for change in desk.changes[:cut]:
+        shard.apply(change.stream, change.event)
+        authority.apply(change.stream, change.event)
+    kept, found = through_text(FORM, authority.keep(), shard)
+    assert isinstance(kept, KeptAuthority)
+    assert isinstance(found, PublishingShard)
+    assert found == shard
+    restored = Authority()
+    restored.restore(kept)
+    for change in desk.changes[cut:]:
+        found.apply(change.stream, change.event)
+        authority.apply(change.stream, change.event)
+        restored.apply(change.stream, change.event)
+    assert found == desk.shard
+    assert restored.keep() == authority.keep()
 
 
 @settings(max_examples=75, deadline=None)

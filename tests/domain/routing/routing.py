@@ -1,6 +1,7 @@
 """A routing shard under test: tell it messages, and look at what it decided.
 
-Each step is also a check that replay equals live, that deciding changes nothing, and that a repetition is nothing.
+Each step is also a check that replay equals live, also where it goes on from a snapshot, that deciding changes nothing,
+and that a repetition is nothing.
 """
 
 import json
@@ -23,8 +24,10 @@ from interlock.domain.messages import (
 from interlock.domain.routing.decide import RoutingMessage, decide, due, next_due_ms
 from interlock.domain.routing.intake import stimulus_id
 from interlock.domain.routing.lookup import AuthoritativeBinding
-from interlock.domain.routing.shard import RoutingShard
+from interlock.domain.routing.shard import KeptRouting, RoutingShard
 from interlock.domain.sharding import digest, stimulus_identity
+from interlock.schemas.states import StateFormat
+from tests.support.snapshots import through_text
 
 SHELL = "default"
 NOW_MS = 1_800_000_000_000
@@ -32,6 +35,7 @@ SKEW_MS = 10
 HORIZON_MS = 86_400_000
 POSITION = 7
 PARTITION = 3
+FORM = StateFormat(KeptRouting)
 
 
 def identity_of(name: str) -> str:
@@ -75,11 +79,15 @@ class Routing:
     shard: RoutingShard = field(init=False)
     replayed: RoutingShard = field(init=False)
     """It never decides, so what deciding does to a shard shows as a difference."""
+    restored: RoutingShard = field(init=False)
+    """It has been written and read again, now and then, and has to decide as the others do."""
     made: int = 0
+    taken: int = 0
 
     def __post_init__(self) -> None:
         self.shard = RoutingShard(horizon_ms=self.horizon_ms)
         self.replayed = RoutingShard(horizon_ms=self.horizon_ms)
+        self.restored = RoutingShard(horizon_ms=self.horizon_ms)
 
     def tell(self, message: RoutingMessage) -> Decision:
         """Decides and applies; an empty decision stands for NOTHING."""
@@ -103,15 +111,19 @@ class Routing:
 
     def ask(self, message: RoutingMessage) -> Decision:
         """Decides without applying."""
-        decided = decide(
-            self.shard,
-            message,
-            self.now_ms,
-            bindings=self.bindings,
-            position=POSITION,
-            partition=PARTITION,
-            skew_ms=SKEW_MS,
+        decided, again = (
+            decide(
+                shard,
+                message,
+                self.now_ms,
+                bindings=self.bindings,
+                position=POSITION,
+                partition=PARTITION,
+                skew_ms=SKEW_MS,
+            )
+            for shard in (self.shard, self.restored)
         )
+        assert again == decided, "a shard that was restored from a snapshot decides otherwise"
         if decided is NOTHING:
             return Decision()
         assert isinstance(decided, Decision)
@@ -122,7 +134,22 @@ class Routing:
         for change in decision.changes:
             self.shard.apply(change.stream, change.event)
             self.replayed.apply(change.stream, change.event)
+            self.restored.apply(change.stream, change.event)
         assert self.replayed == self.shard, "replay differs from live: something but an event changed the shard"
+        self.taken += 1
+        # Large shards are written seldom: it costs their size.
+        if self.taken % (1 + len(self.shard.stimuli) // 8) == 0:
+            self._write_and_read()
+
+    def _write_and_read(self) -> None:
+        kept = self.shard.keep()
+        assert self.restored.keep() == kept, "a shard that was restored from a snapshot has become another one"
+        (found,) = through_text(FORM, kept)
+        assert found == kept
+        assert isinstance(found, KeptRouting)
+        self.restored = RoutingShard(horizon_ms=self.horizon_ms)
+        self.restored.restore(found)
+        assert self.restored.keep() == kept
 
     def stimulus(
         self,
