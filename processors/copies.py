@@ -7,7 +7,7 @@ from interlock.domain.publishing.authority import HeldBinding
 from interlock.domain.publishing.reconciliation.called import Called
 from interlock.log.journal import START
 from interlock.log.port import Shard
-from interlock.processors.reconciler import CannotCompare, Held, grouped
+from interlock.processors.reconciler import CannotCompare, Held, gathered
 from interlock.processors.replica import AuthorityReplica
 from interlock.projections.compare import KeyedRow
 from interlock.projections.reader import Snapshot, ViewReader, WarmingUp
@@ -25,15 +25,15 @@ class ViewCopy:
         self._reader = reader
         self._journal = journal
 
-    def held(self) -> Held:
-        """Its rows now, of one moment. Raises `CannotCompare`."""
+    async def held(self) -> Held:
+        """Its rows at one moment. Raises `CannotCompare`."""
         try:
             with self._reader.snapshot() as snapshot:
                 if snapshot.marks.error:
                     # What it doesn't fold doesn't mend it.
                     raise CannotCompare("stopped", snapshot.marks.error)
                 position = snapshot.positions().get(self._journal, START).number
-                return Held(position, grouped(_rows_of(snapshot)))
+                return Held(position, await gathered(_rows_of(snapshot)))
         except WarmingUp as error:
             raise CannotCompare("warming up", str(error)) from error
         except sqlite3.Error as error:
@@ -57,15 +57,14 @@ class ReplicaCopy:
         self.name = name
         self._replica = replica
 
-    def held(self) -> Held:
-        """Its bindings now. Raises `CannotCompare`."""
+    async def held(self) -> Held:
+        """Its bindings at one moment. Raises `CannotCompare`."""
         if self._replica.fault is not None:
             raise CannotCompare("stopped", self._replica.fault)
         if not self._replica.warm:
             raise CannotCompare("warming up", "it has not folded yet what was there when it began")
-        held = self._replica.authority.held()
-        rows = grouped((each.binding.publication_id, _held_row(each)) for each in held)
-        return Held(self._replica.position, rows)
+        position, held = self._replica.position, self._replica.authority.held()
+        return Held(position, await gathered((each.binding.publication_id, _held_row(each)) for each in held))
 
     def called(self, called: Called) -> list[KeyedRow]:
         """The bindings that it should have of a publication."""

@@ -16,13 +16,12 @@ itself; the role `reconciler` adds the view in the data directory.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import Final, Literal, NamedTuple, Protocol
 
 from interlock.domain.messages import RepairProjection
-from interlock.domain.publishing.reconciliation.called import Called, all_called_for, called_for
+from interlock.domain.publishing.reconciliation.called import Called, called_for
 from interlock.domain.publishing.reconciliation.events import Standing
 from interlock.log.port import LogError
 from interlock.processors.ports import Ids
@@ -31,8 +30,9 @@ from interlock.projections.compare import Difference, KeyedRow, differences
 
 log = logging.getLogger(__name__)
 
-PUBLICATIONS_AT_ONCE: Final = 500
-"""Publications that are compared before others on the loop have their turn."""
+ROWS_AT_ONCE: Final = 200
+"""Rows that are read, and publications that are compared, before others on the loop have their turn: some milliseconds.
+A pass over an index of 10,000 slots takes a second or two, of which nobody may notice anything."""
 LAG_S: Final = 2.0
 """How long a pass waits for a copy that is a moment behind another one; what is further behind has the next pass."""
 LAG_LOOK_S: Final = 0.02
@@ -75,8 +75,8 @@ class Copy(Protocol):
         """The view that it is a copy of."""
         ...
 
-    def held(self) -> Held:
-        """Its rows now. Raises `CannotCompare`."""
+    async def held(self) -> Held:
+        """Its rows at one moment. Raises `CannotCompare`."""
         ...
 
     def called(self, called: Called) -> list[KeyedRow]:
@@ -172,7 +172,7 @@ class Reconciler:
         """Compares every copy, and asks for the repair of what differs. Raises `LogError`."""
         async with self._turn:
             found: list[Finding] = []
-            compared = [await self._compare(copy, held, found) for copy, held in self._read()]
+            compared = [await self._compare(copy, held, found) for copy, held in await self._read()]
             identity = self._ids() if found and repair else ""
             sweep = Sweep(reconciliation_id=identity, copies=tuple(compared), findings=tuple(found))
             if found:
@@ -185,9 +185,9 @@ class Reconciler:
 
     # ---- comparing ----------------------------------------------------------------------------------------------
 
-    def _read(self) -> list[tuple[Copy, Held | CannotCompare]]:
+    async def _read(self) -> list[tuple[Copy, Held | CannotCompare]]:
         """All copies, those that are furthest behind first, since the truth only moves forward."""
-        read = [(copy, _held(copy)) for copy in self._copies]
+        read = [(copy, await _held(copy)) for copy in self._copies]
         return sorted(read, key=lambda each: each[1].position if isinstance(each[1], Held) else 0)
 
     async def _compare(self, copy: Copy, held: Held | CannotCompare, found: list[Finding]) -> Compared:
@@ -200,14 +200,13 @@ class Reconciler:
         await self._truth.advance(held.position)
         shard = self._truth.shard
         publications = 0
-        known = {called.publication_id: called for called in all_called_for(shard)}
-        for publication_id in sorted({*known, *held.rows}):
-            called = known.get(publication_id) or called_for(shard, publication_id)
+        for publication_id in sorted({*shard.publications, *held.rows}):
+            called = called_for(shard, publication_id)
             differ = list(differences(copy.called(called), sorted(held.rows.get(publication_id, ()))))
             if differ:
                 found.append(_finding(copy, called, held.position, differ))
             publications += 1
-            if publications % PUBLICATIONS_AT_ONCE == 0:
+            if publications % ROWS_AT_ONCE == 0:
                 await asyncio.sleep(0)
         return Compared(
             holder=copy.name,
@@ -224,7 +223,7 @@ class Reconciler:
         deadline = loop.time() + LAG_S
         while isinstance(held, Held) and held.position < self._truth.position and loop.time() < deadline:
             await asyncio.sleep(LAG_LOOK_S)
-            held = _held(copy)
+            held = await _held(copy)
         return held
 
     # ---- repairing ----------------------------------------------------------------------------------------------
@@ -272,15 +271,19 @@ class Reconciler:
             )
 
 
-def grouped(rows: Iterator[tuple[str, KeyedRow]]) -> dict[str, list[KeyedRow]]:
-    """Rows by their publication."""
-    ordered = sorted(rows, key=lambda each: each[0])
-    return {identity: [row for _, row in some] for identity, some in groupby(ordered, key=lambda each: each[0])}
+async def gathered(rows: Iterable[tuple[str, KeyedRow]]) -> dict[str, list[KeyedRow]]:
+    """Rows by their publication, taken a few at a time; they have to be of one moment by themselves."""
+    found: dict[str, list[KeyedRow]] = {}
+    for number, (publication_id, row) in enumerate(rows, 1):
+        found.setdefault(publication_id, []).append(row)
+        if number % ROWS_AT_ONCE == 0:
+            await asyncio.sleep(0)
+    return found
 
 
-def _held(copy: Copy) -> Held | CannotCompare:
+async def _held(copy: Copy) -> Held | CannotCompare:
     try:
-        return copy.held()
+        return await copy.held()
     except CannotCompare as error:
         return error
 

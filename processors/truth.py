@@ -8,7 +8,9 @@ What would surprise: publications that have come to their end are forgotten, sin
 takes the memory of what has authority, not of history.
 """
 
+import asyncio
 from collections import deque
+from typing import Final
 
 from interlock.domain.publishing.publication.events import (
     PublicationEvent,
@@ -24,6 +26,8 @@ from interlock.log.port import Log, LogError, Shard
 from interlock.processors.mail import recorded
 from interlock.processors.ports import Codec
 
+APPENDS_AT_ONCE: Final = 100
+"""Appends that are folded before others on the loop have their turn: some milliseconds."""
 _ENDS = (PublicationFailed, PublicationSuperseded, PublicationRetired)
 
 
@@ -60,6 +64,8 @@ class Truth:
                     stream = entry.key.decode("utf-8", "surrogatepass")
                     self._apply(stream, recorded(self._codec, self._journal, entry.offset, entry.value))
             self.position = append.frame.number
+            if self.position % APPENDS_AT_ONCE == 0:
+                await asyncio.sleep(0)
 
     async def close(self) -> None:
         """Ends reading."""

@@ -10,7 +10,7 @@ both raise `WarmingUp` (PRJ-09).
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -67,6 +67,11 @@ class Snapshot:
         """The rows for which `rest` holds: what follows WHERE in SQL, the order included."""
         found = self._connection.execute(f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE {rest}", values)
         return [table.row_of(each) for each in found]
+
+    def each(self, table: Table[R]) -> Iterator[R]:
+        """All rows, read one by one while the snapshot is open."""
+        for values in self._connection.execute(f"SELECT {', '.join(table.columns)} FROM {table.name}"):
+            yield table.row_of(values)
 
     def page(self, table: Table[R], rest: str, values: tuple[Value, ...] = ()) -> list[R]:
         """As `select`, but it ends with the row that is too much for a page (`paging.goes_on` tells)."""

@@ -9,6 +9,7 @@ import pytest
 from interlock.log.memory import MemoryBroker, MemoryLog
 from interlock.runtime.rebuilds import RebuildFiles, RebuildReport
 from tests.api.service import WAIT_S, Service, document, ready, serving
+from tests.support import tampering
 
 
 async def test_every_view_says_state_lag_and_positions(service: Service) -> None:
@@ -112,3 +113,25 @@ def test_a_request_that_cannot_be_read_is_removed(tmp_path: Path, content: str) 
     path.write_text(content)
     assert RebuildFiles(tmp_path, "slots").request() is None
     assert not path.exists()
+
+
+async def test_a_view_is_verified_on_request_and_says_what_differs(service: Service) -> None:
+    published = await service.publish()
+    await service.get("/v1/slots", at_least=published["atLeast"])
+    asked = await service.post("/v1/projections/slots/verify", {}, 202)
+    assert (asked["view"], asked["state"]) == ("slots", "requested")
+    done = (await service.get("/v1/projections/slots", wait=WAIT_S))["verification"]
+    assert (done["verifyId"], done["state"], done["missing"]) == (asked["verifyId"], "done", 0)
+    assert done["rows"] > 0
+    assert done["appendsDone"] == done["appendsTotal"] > 0
+
+    tampering.change(service.engine.settings.data / "views" / "slots.sqlite", "DELETE FROM slots")
+    asked = await service.post("/v1/projections/slots/verify", {}, 202)
+    done = (await service.get("/v1/projections/slots", wait=WAIT_S))["verification"]
+    assert (done["verifyId"], done["state"], done["missing"]) == (asked["verifyId"], "done", 1)
+    assert done["samples"] == [{"table": "slots", "kind": "missing", "key": published["slotId"]}]
+    # Nothing was changed by it: what mends the view is a rebuild.
+    assert (await service.get("/v1/slots"))["items"] == []
+    await service.post("/v1/projections/slots/rebuild", {}, 202)
+    await service.get("/v1/projections/slots", wait=WAIT_S)
+    assert len((await service.get("/v1/slots"))["items"]) == 1

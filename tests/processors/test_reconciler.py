@@ -26,7 +26,7 @@ class Rows:
         self.position = position
         self.standings = standings
 
-    def held(self) -> Held:
+    async def held(self) -> Held:
         return Held(self.position, {one: [KeyedRow((one,), (state,))] for one, state in self.standings.items()})
 
     def called(self, called: Called) -> list[KeyedRow]:
@@ -37,7 +37,7 @@ class Rows:
 class Absent(Rows):
     """One that can't be read."""
 
-    def held(self) -> Held:
+    async def held(self) -> Held:
         raise CannotCompare("warming up", "nobody fills it")
 
 

@@ -12,6 +12,7 @@ from starlette.routing import Route
 from interlock.api import audit, health, history, projections, publishing, reconciling, runs, stimuli, transitions
 from interlock.api.bodies import (
     CancelBody,
+    NothingBody,
     PreflightBody,
     PublishBody,
     RebuildBody,
@@ -232,6 +233,14 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
         answer=types.Rebuild,
         statuses=(202,),
         body=RebuildBody,
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/projections/{view}/verify",
+        handler=projections.verify,
+        answer=types.Verification,
+        statuses=(202,),
+        body=NothingBody,
     ),
     Endpoint(method="GET", path="/health/live", handler=health.live, answer=types.Health, statuses=(200, 503)),
     Endpoint(

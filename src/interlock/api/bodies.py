@@ -119,6 +119,10 @@ class RebuildBody(Body):
     """Takes digests of the rows before and after, where they swap."""
 
 
+class NothingBody(Body):
+    """There is nothing to say; an empty object, or no body at all."""
+
+
 class ReconcileBody(Body):
     """Asks for one pass of reconciliation."""
 

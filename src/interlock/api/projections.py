@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from starlette.requests import Request
 
-from interlock.api.bodies import RebuildBody, read_object, wait_of
+from interlock.api.bodies import NothingBody, RebuildBody, read_object, wait_of
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer, marked
 from interlock.api.failures import not_found
@@ -19,7 +19,9 @@ from interlock.log.port import LogError, Shard
 from interlock.projections.reader import FillingStopped, WarmingUp
 from interlock.projections.views import VIEWS
 from interlock.runtime.rebuilds import RebuildFiles, RebuildReport
-from interlock.sdk.types import Page, Rebuild, ShardPosition, ViewDrift, ViewStatus
+from interlock.runtime.verifications import VerifyFiles, VerifyReport
+from interlock.sdk.types import DifferingRow, Page, Rebuild, ShardPosition, Verification, ViewDrift, ViewStatus
+from interlock.sdk.wire import from_wire
 
 LOOK_S: Final = 0.1
 """How often a request that waits looks at how a view is."""
@@ -36,13 +38,14 @@ async def projections(context: Context, request: Request) -> Answer[Page[ViewSta
 
 
 async def projection(context: Context, request: Request) -> Answer[ViewStatus]:
-    """How one view is; with `wait` once its last rebuild has ended, or once it is not as `seen`."""
+    """How one view is; with `wait` once its last rebuild and verification have ended, or once it is not as `seen`."""
     view, wait_s, seen = _known(request), wait_of(request), request.query_params.get("seen")
     loop = asyncio.get_running_loop()
     deadline = loop.time() + (wait_s or 0.0)
     while True:
         found = await _status(context, view)
-        going_on = found.rebuild is not None and found.rebuild.state in ("requested", "running")
+        works = (found.rebuild, found.verification)
+        going_on = any(work is not None and work.state in ("requested", "running") for work in works)
         enough = found.mark != seen if seen is not None else not going_on
         if enough or context.stopping or loop.time() >= deadline:
             return Answer(200, found)
@@ -58,6 +61,18 @@ async def rebuild(context: Context, request: Request) -> Answer[Rebuild]:
     return Answer(202, _rebuild(view, report))
 
 
+async def verify(context: Context, request: Request) -> Answer[Verification]:
+    """Asks whoever holds a view to compare its rows with a fresh fold of the journals; joins one that goes on already.
+
+    Nothing is changed by it, and the view goes on serving and projecting.
+    """
+    view = _known(request)
+    NothingBody.model_validate(await read_object(request))
+    asked = VerifyReport(verify_id=context.engine.parts.ids(), requested_at_ms=context.now_ms())
+    report = await context.ask(lambda: _verify_files(context, view).ask(asked))
+    return Answer(202, _verification(view, report))
+
+
 def _known(request: Request) -> str:
     view: str = request.path_params["view"]
     if view not in _VIEWS:
@@ -67,6 +82,10 @@ def _known(request: Request) -> str:
 
 def _files(context: Context, view: str) -> RebuildFiles:
     return RebuildFiles(context.engine.settings.data / "views", view)
+
+
+def _verify_files(context: Context, view: str) -> VerifyFiles:
+    return VerifyFiles(context.engine.settings.data / "views", view)
 
 
 async def _status(context: Context, view: str) -> ViewStatus:
@@ -80,6 +99,7 @@ async def _status(context: Context, view: str) -> ViewStatus:
     known = [each for each in behind if each is not None]
     lag = sum(known) if len(known) == len(behind) else None
     report = await context.ask(lambda: _files(context, view).latest())
+    verified = await context.ask(lambda: _verify_files(context, view).latest())
     drift = await context.ask(lambda: _drift(context, view))
     found = ViewStatus(
         view=view,
@@ -91,6 +111,7 @@ async def _status(context: Context, view: str) -> ViewStatus:
         shards=tuple(_shard(shard, positions.get(shard, START), end) for shard, end in zip(shards, ends, strict=True)),
         rebuild=None if report is None else _rebuild(view, report),
         drift=drift,
+        verification=None if verified is None else _verification(view, verified),
     )
     return marked(found)
 
@@ -163,5 +184,25 @@ def _rebuild(view: str, report: RebuildReport) -> Rebuild:
         compare=report.compare,
         replaced_digest=report.replaced_digest,
         rebuilt_digest=report.rebuilt_digest,
+        message=report.message,
+    )
+
+
+def _verification(view: str, report: VerifyReport) -> Verification:
+    return Verification(
+        verify_id=report.verify_id,
+        view=view,
+        state=report.state,
+        requested_at_ms=report.requested_at_ms,
+        ended_at_ms=report.ended_at_ms,
+        appends_done=report.appends_done,
+        appends_total=report.appends_total,
+        rows=report.rows,
+        missing=report.missing,
+        foreign=report.foreign,
+        changed=report.changed,
+        samples=tuple(
+            from_wire(DifferingRow, {"table": table, "kind": kind, "key": key}) for table, kind, key in report.samples
+        ),
         message=report.message,
     )

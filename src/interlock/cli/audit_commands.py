@@ -1,5 +1,7 @@
-"""The verbs of looking back and of setting right: history, why, reconcile, repairs."""
+"""The verbs of looking back and of setting right: history, why, reconcile, repairs, verify."""
 
+import sys
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -95,3 +97,27 @@ def repairs_list(
     with asking(api, shell, at_least) as client:
         page = client.repairs(limit=limit, after=after or None)
     print_json(page) if as_json else show.repairs(page)
+
+
+def projections_verify(
+    views: Annotated[list[str] | None, typer.Argument(help="The views; all of them if none is named.")] = None,
+    no_wait: Annotated[bool, typer.Option("--no-wait", help="Don't wait until it is done.")] = False,
+    api: Api = "",
+    shell: Shell = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Compare every row of views with a fresh fold of the journals, and change nothing; 1 where any row differs."""
+    from interlock.cli.rebuild import follow_verification
+
+    with asking(api, shell) as client:
+        names = views or [each.view for each in client.projections()]
+        found = [client.verify(name) for name in names]
+        if not no_wait:
+            # With --json nothing but the one document goes to stdout.
+            say = partial(print, file=sys.stderr if as_json else sys.stdout, flush=True)
+            found = [follow_verification(client, each, say) for each in found]
+    print_json(found) if as_json else show.verifications(found)
+    if any(each.state == "failed" or each.differs for each in found):
+        raise typer.Exit(Code.FAILED)
+    if any(each.state != "done" for each in found):
+        raise typer.Exit(Code.PENDING)

@@ -243,7 +243,10 @@ GROUPS: Final[Mapping[str, tuple[str, Mapping[str, Callable[..., None]]]]] = {
     "stimuli": ("What came in, and what it did.", {"list": stimuli_list, "show": stimuli_show}),
     "dead-letters": ("What could not be routed.", {"list": dead_letters_list, "show": dead_letters_show}),
     "repairs": ("What reconciliation repaired.", {"list": audit_commands.repairs_list}),
-    "projections": ("How the views are.", {"list": projections_list, "rebuild": projections_rebuild}),
+    "projections": (
+        "How the views are.",
+        {"list": projections_list, "rebuild": projections_rebuild, "verify": audit_commands.projections_verify},
+    ),
 }
 """Verbs of two words: what they are about, and what is done with it."""
 

@@ -1,7 +1,9 @@
 """How the past, and what was set right, look to people."""
 
+from collections.abc import Sequence
+
 from interlock.cli.output import instant, print_fields, print_json, print_table, short
-from interlock.sdk.types import AggregateState, Drifted, HistoryEntry, Page, Reconciled, Repair, Why
+from interlock.sdk.types import AggregateState, Drifted, HistoryEntry, Page, Reconciled, Repair, Verification, Why
 
 
 def history(page: Page[HistoryEntry]) -> None:
@@ -88,6 +90,24 @@ def repairs(page: Page[Repair]) -> None:
     columns = ("TIME", "COPY", "PUBLICATION", "SHOULD BE", "DIFFERED", "BY", "RECONCILIATION")
     print_table(columns, rows, "Nothing was ever repaired.")
     _more(page.next)
+
+
+def verifications(found: Sequence[Verification]) -> None:
+    """How verifications ended, and some of the rows that differ."""
+    rows = [(each.view, each.state, each.appends_done, each.rows, _verdict(each), each.message) for each in found]
+    print_table(("VIEW", "STATE", "APPENDS", "ROWS", "COMPARED", "TROUBLE"), rows, "No views.")
+    samples = [(each.view, one.table, one.kind, one.key) for each in found for one in each.samples]
+    if samples:
+        print()
+        print_table(("VIEW", "TABLE", "ROW IS", "KEY"), samples, "")
+        print("`interlock projections rebuild VIEW` makes a view anew; `interlock reconcile` mends the trigger index.")
+
+
+def _verdict(verification: Verification) -> str:
+    if verification.state != "done":
+        return ""
+    counts = (("missing", verification.missing), ("foreign", verification.foreign), ("changed", verification.changed))
+    return ", ".join(f"{count} {what}" for what, count in counts if count) or "the same"
 
 
 _POLICIES = {

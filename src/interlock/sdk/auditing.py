@@ -1,7 +1,7 @@
 """The verbs of looking back and of setting right: states, reasons, reconciliation, verification."""
 
 from interlock.sdk.connection import TIMEOUT_S, Connection, part
-from interlock.sdk.types import AggregateState, Page, Reconciled, Repair, Why
+from interlock.sdk.types import AggregateState, Page, Reconciled, Repair, Verification, Why
 from interlock.sdk.wire import from_wire
 
 
@@ -26,3 +26,8 @@ class Auditing(Connection):
     def repairs(self, *, limit: int | None = None, after: str | None = None) -> Page[Repair]:
         """What reconciliation has repaired, the newest first."""
         return from_wire(Page[Repair], self._send("GET", "/v1/repairs", query=self._query(limit=limit, after=after)))
+
+    def verify(self, view: str) -> Verification:
+        """Asks whoever projects a view to compare its rows with a fresh fold; `projection` tells how it goes."""
+        path = "/v1/projections/" + part(view, "a view's name") + "/verify"
+        return from_wire(Verification, self._send("POST", path, body={}))

@@ -37,7 +37,15 @@ from interlock.sdk.types.runs import (
     Wait,
 )
 from interlock.sdk.types.stimuli import DeadLetter, Emitted, Origin, Resume, Start, Stimulus, StimulusDetail
-from interlock.sdk.types.views import HistoryEntry, Rebuild, ShardPosition, ViewDrift, ViewStatus
+from interlock.sdk.types.views import (
+    DifferingRow,
+    HistoryEntry,
+    Rebuild,
+    ShardPosition,
+    Verification,
+    ViewDrift,
+    ViewStatus,
+)
 
 __all__ = [
     "ENDED",
@@ -49,6 +57,7 @@ __all__ = [
     "Conflict",
     "Counts",
     "DeadLetter",
+    "DifferingRow",
     "DocumentFault",
     "Drifted",
     "Emitted",
@@ -84,6 +93,7 @@ __all__ = [
     "Unpublish",
     "Unpublished",
     "Unserved",
+    "Verification",
     "ViewDrift",
     "ViewStatus",
     "Wait",

@@ -63,6 +63,45 @@ class Rebuild:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DifferingRow:
+    """A row that is not as the journals say."""
+
+    table: str
+    kind: Literal["missing", "foreign", "changed"]
+    """missing: the view lacks it · foreign: the journals don't give it · changed: it says something else."""
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """Every row of a view is compared with a fresh fold of the journals, at the same appends; nothing is changed."""
+
+    verify_id: str
+    view: str
+    state: Literal["requested", "running", "done", "failed"]
+    """requested: no projector has taken it up yet."""
+    requested_at_ms: int
+    ended_at_ms: int | None = None
+    appends_done: int = 0
+    appends_total: int = 0
+    """As many as the view holds; it may grow while events come."""
+    rows: int = 0
+    """Rows that were compared."""
+    missing: int = 0
+    foreign: int = 0
+    changed: int = 0
+    samples: tuple[DifferingRow, ...] = ()
+    """Some of the rows that differ, of each kind."""
+    message: str = ""
+    """Why it failed."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether any row does."""
+        return bool(self.missing or self.foreign or self.changed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ViewDrift:
     """How often rows of a view were not as the slots call for; `repairs list` tells each."""
 
@@ -93,5 +132,7 @@ class ViewStatus:
     """The last one that was asked for."""
     drift: ViewDrift | None = None
     """None where its rows were never found wrong, or are compared with nothing."""
+    verification: Verification | None = None
+    """The last one that was asked for."""
     mark: str = ""
     """Given as `seen` with `wait`, the next answer comes once something is different."""
