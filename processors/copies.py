@@ -73,11 +73,11 @@ class ReplicaCopy:
 
 
 def _rows_of(snapshot: Snapshot) -> Iterator[tuple[str, KeyedRow]]:
-    for binding in snapshot.select(BINDINGS, "1"):
+    for binding in snapshot.each(BINDINGS):
         yield binding.publication_id, _binding(binding)
-    for candidate in snapshot.select(CANDIDATES, "1"):
+    for candidate in snapshot.each(CANDIDATES):
         yield candidate.publication_id, _candidate(candidate)
-    for ask in snapshot.select(ASKS, "1"):
+    for ask in snapshot.each(ASKS):
         yield ask.publication_id, _ask(ask)
 
 

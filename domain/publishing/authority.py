@@ -51,6 +51,17 @@ class HeldBinding(NamedTuple):
     """prepared: nobody finds it · active: whoever looks finds it · loose: found, but of no known publication."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptAuthority:
+    """What is kept of an authority, so that its journals need not be folded from their beginning."""
+
+    slots: dict[str, Slot]
+    requested: dict[str, PublicationRequested]
+    bindings: dict[str, tuple[AuthoritativeBinding, ...]]
+    by_identity: dict[tuple[str, str], tuple[AuthoritativeBinding, ...]]
+    executables: dict[str, str]
+
+
 class Authority:
     """Who may start what, as of the last event that was applied."""
 
@@ -60,7 +71,8 @@ class Authority:
         # The bindings of candidates and of authorities; nobody looks up those of candidates.
         self._bindings: dict[str, tuple[AuthoritativeBinding, ...]] = {}
         self._by_identity: dict[tuple[str, str], tuple[AuthoritativeBinding, ...]] = {}
-        self._executables: dict[str, str | Executable] = {}
+        self._executables: dict[str, str] = {}
+        self._read: dict[str, Executable] = {}
 
     def bindings(self, shell: str, identity: str) -> tuple[AuthoritativeBinding, ...]:
         """The bindings that a stimulus of an identity meets, in the order of slot and binding id."""
@@ -68,9 +80,9 @@ class Authority:
 
     def executable(self, artifact_id: str) -> Executable | None:
         """An executable, read when it is first asked for; None if no publication of these journals has it."""
-        found = self._executables.get(artifact_id)
-        if isinstance(found, str):
-            found = self._executables[artifact_id] = load(found)
+        found = self._read.get(artifact_id)
+        if found is None and (content := self._executables.get(artifact_id)) is not None:
+            found = self._read[artifact_id] = load(content)
         return found
 
     def slot(self, shell: str, definition_id: str, name: str) -> Slot | None:
@@ -80,6 +92,26 @@ class Authority:
     def held(self) -> Iterator[HeldBinding]:
         """Every binding that is held here now, whatever is applied while they are looked at."""
         return _held(dict(self._bindings), dict(self._by_identity))
+
+    def keep(self) -> KeptAuthority:
+        """All that it is, as of now."""
+        return KeptAuthority(
+            slots=self._slots.copy(),
+            requested=self._requested.copy(),
+            bindings=self._bindings.copy(),
+            by_identity=self._by_identity.copy(),
+            executables=self._executables.copy(),
+        )
+
+    def restore(self, kept: KeptAuthority) -> None:
+        """Becomes what was kept; whatever it was before is gone."""
+        self._slots, self._requested = kept.slots.copy(), kept.requested.copy()
+        self._bindings, self._by_identity = kept.bindings.copy(), {}
+        self._executables, self._read = kept.executables.copy(), {}
+        # What is found is mostly what is held, and then it is the same object, not its like.
+        held = {binding: binding for bindings in self._bindings.values() for binding in bindings}
+        for key, bindings in kept.by_identity.items():
+            self._by_identity[key] = tuple(held.get(binding, binding) for binding in bindings)
 
     def apply(self, stream: str, event: object) -> None:
         """Takes an event of a publishing journal; those that move no authority are passed over."""
