@@ -17,7 +17,7 @@ DOMAIN = Path(__file__).resolve().parents[2] / "domain"
 MODULES = sorted(DOMAIN.rglob("*.py"))
 IMPORTED = {
     *("bisect", "collections", "collections.abc", "dataclasses", "difflib", "enum", "functools", "hashlib", "heapq"),
-    *("itertools", "json", "math", "re", "typing", "unicodedata", "zlib"),
+    *("itertools", "json", "math", "operator", "re", "typing", "unicodedata", "zlib"),
 }
 """Of the standard library: values and functions of their arguments alone."""
 OUTSIDE = {
