@@ -12,6 +12,9 @@ from interlock.log.journal import Journal, JournalReader
 from interlock.log.port import Shard, TopicSpec
 from interlock.log.sqlite import SqliteLog
 from interlock.projections.executions.fold import VIEW as EXECUTIONS
+from interlock.projections.executions.store import EXECUTIONS as EXECUTIONS_TABLE
+from interlock.projections.files import ViewFiles
+from interlock.projections.reader import ViewReader
 from interlock.projections.rows import MemoryRows
 from interlock.projections.trigger_index.fold import VIEW as TRIGGER_INDEX
 from tests.projections.journals import CODEC, Journals, event_entry, topic_of
@@ -87,6 +90,48 @@ async def test_a_projector_that_is_killed_again_and_again_ends_with_the_rows_of_
             lines.append(line)
     assert lines[-1] == expected
     assert int(lines[0]) >= reached[-1]
+
+
+async def test_a_rebuild_that_is_killed_in_the_middle_leaves_the_old_copy_serving_and_goes_on_where_it_was(
+    tmp_path: Path,
+) -> None:
+    """Proves: PRJ-06."""
+    views, files = tmp_path / "views", ViewFiles(tmp_path / "views", EXECUTIONS.name)
+    expected = await fill(tmp_path / "log", 120)
+    reached = 0
+    for goal in (1, 40, 80):
+        async with child("rebuild", tmp_path / "log", views) as process:
+            first = done = await step(process)
+            while done < goal:
+                done = await step(process)
+            process.kill()
+            await process.wait()
+        # Where it was, and not from the start: what a killed process had stored is there.
+        assert first >= reached
+        reached = done
+        assert (files.serving(), files.generations()) == (1, [1, 2])
+        reader = ViewReader(views, EXECUTIONS)
+        with reader.snapshot() as snapshot:
+            assert snapshot.positions()[SHARD].number == 120 + 1
+            assert sum(snapshot.count(EXECUTIONS_TABLE, "status", "1").values()) == 120 * 20
+        reader.close()
+    async with child("rebuild", tmp_path / "log", views) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"\n" * 200)
+        first = await line_of(process)
+        lines = [first]
+        while line := await line_of(process):
+            lines.append(line)
+    assert int(first) >= reached
+    assert lines[-1] == f"swapped {expected}"
+    assert (files.serving(), files.generations()) == (2, [2])
+
+
+async def step(process: Process) -> int:
+    """Lets a rebuild go on; how many appends it holds then."""
+    assert process.stdin is not None
+    process.stdin.write(b"\n")
+    return int(await line_of(process))
 
 
 async def test_another_process_that_reads_across_swaps_meets_one_authority_each_time(tmp_path: Path) -> None:
