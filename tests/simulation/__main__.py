@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _one(plan: Plan, *, whole: bool) -> int:
-    result = run(plan)
+    result = run(plan, whole=whole)
     if whole or result.violation is not None:
         print(result.report(None if whole else 200))
     else:

@@ -271,7 +271,7 @@ class Process:
             self._world.broker,
             faults=self._world.sky.over(self.name, chance),
             now_ms=self.clock.now_ms,
-            read_records_max=chance.choice((1, 7, 10_000, 10_000)),
+            read_records_max=chance.choices((1, 7, 10_000), (1, 3, 8))[0],
             send_s=5.0,
         )
         self._life = _Life(chance, memory, Gate(memory, self._world.positions))
@@ -304,6 +304,7 @@ class Process:
                 read_wait_s=life.chance.choice((0.5, 2.0, 5.0)),
                 unit_messages_max=life.chance.choice((1, 3, 512, 512)),
                 snapshot_records=life.chance.choice((1, 10, 100)),
+                look_s=2.0,
             ),
             snapshots=self.snapshots,
         )

@@ -84,11 +84,14 @@ class Result:
         )
 
 
-def run(plan: Plan) -> Result:
-    """Carries out a plan. What breaks a rule is in the result; what is raised is a fault of the simulation."""
+def run(plan: Plan, *, whole: bool = False) -> Result:
+    """Carries out a plan; with `whole` its trace ends with what all records come to.
+
+    What breaks a rule is in the result; what is raised is a fault of the simulation.
+    """
     began = time.process_time()
     with tempfile.TemporaryDirectory(dir=SCRATCH if SCRATCH.is_dir() else None, prefix="simulation-") as folder:
-        result = run_virtual(_Run(plan).whole(Path(folder)), seed=plan.seed)
+        result = run_virtual(_Run(plan, whole=whole).whole(Path(folder)), seed=plan.seed)
     result.cpu_s = time.process_time() - began
     return result
 
@@ -119,8 +122,9 @@ def commit_of_code() -> str:
 
 
 class _Run:
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, *, whole: bool) -> None:
         self._plan = plan
+        self._digests = whole
         self._landed = 0
         self._look = asyncio.Event()
         self._compare = False
@@ -157,7 +161,8 @@ class _Run:
             result.steps, result.virtual_s = loop.steps, loop.time()
             if result.violation is None:
                 await world.close()
-            world.trace.add("log", f"holds {world.digest()}")
+            if self._digests:
+                world.trace.add("log", f"holds {world.digest()}")
         result.commits = self._judge.commits()
         result.publishes = sum(entry.command_id.startswith("publish") for entry in self._clients.ledger.sent)
         result.stimuli = sum(not entry.command_id for entry in self._clients.ledger.sent)

@@ -9,10 +9,13 @@ from typing import Final
 
 import pytest
 
+from tests.simulation.checks import Violation
 from tests.simulation.items import FAULTS
-from tests.simulation.many import Summary, run_many, run_one
-from tests.simulation.plan import STEPS, draw
-from tests.simulation.run import spans
+from tests.simulation.many import Summary, run_many
+from tests.simulation.plan import STEPS, Plan, draw
+from tests.simulation.run import Result, spans
+from tests.simulation.shrink import shrink
+from tests.simulation.trace import Trace
 
 SEEDS: Final = 200
 FIRST: Final = 1
@@ -30,7 +33,7 @@ def kept_seeds() -> list[tuple[int, int]]:
 @pytest.mark.simulation
 @pytest.mark.parametrize(("seed", "steps"), kept_seeds())
 def test_what_was_found_once_stays_mended(seed: int, steps: int) -> None:
-    summary = run_one(seed, steps)
+    (summary,) = run_many([seed], steps=steps, jobs=1)
     assert summary.found == [], summary.found[0].report
 
 
@@ -69,6 +72,24 @@ def test_one_seed_is_one_trace_whatever_the_hash_seed() -> None:
     ]
     assert said[0] == said[1]
     assert said[0].count("\n") > 300
+
+
+def test_shrinking_leaves_the_items_that_it_takes_to_break_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = draw(5, STEPS)
+    needed = {whole.items[place] for place in (3, 40, 41, len(whole.items) - 1)}
+
+    def broken_by_four(plan: Plan) -> Result:
+        violation = Violation("four", "expected no four") if needed <= set(plan.items) else None
+        return Result(plan=plan, trace=Trace(), violation=violation)
+
+    monkeypatch.setattr("tests.simulation.shrink.run", broken_by_four)
+    heard: list[int] = []
+    result = shrink(whole, lambda left, tried, _: heard.append(left))
+    assert result is not None
+    assert set(result.plan.items) == needed
+    assert result.plan.kept == (3, 40, 41, len(whole.items) - 1)
+    assert heard == sorted(heard, reverse=True)
+    assert result.again.endswith(f"ONLY=3,40-41,{len(whole.items) - 1}")
 
 
 def test_leaving_an_item_out_changes_no_other() -> None:

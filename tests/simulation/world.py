@@ -13,6 +13,7 @@ import random
 from collections import Counter
 from collections.abc import Coroutine, Sequence
 from contextvars import Context
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -37,6 +38,12 @@ ALL_VERSIONS: Final = 1_000_000
 """More versions than any plan has."""
 
 
+@cache
+def _codec() -> AvroCodec:
+    """One for all runs of an interpreter, since it has no state and takes a while to make."""
+    return AvroCodec()
+
+
 class World:
     """Everything that one run happens in."""
 
@@ -53,7 +60,7 @@ class World:
             stimuli_partitions=SHARDS,
         )
         self.topics = topics_of(self.settings)
-        self.codec = AvroCodec()
+        self.codec = _codec()
         self.positions = MemoryPositions()
         self.broker = MemoryBroker(self.clock.now_ms)
         for spec in topic_specs(self.settings):

@@ -119,7 +119,8 @@ class RowsCheck:
             self._fold(copy, shard, number)
         stored = {table.name: list(select_all(connection, table)) for table in view.tables}
         right = {table.name: copy.rows.all(table) for table in view.tables}
-        if digest(stored) != digest(right):
+        # A digest doesn't mind the order; where that is the same too, comparing is ten times cheaper.
+        if stored != right and digest(stored) != digest(right):
             raise Violation("rows-differ", _difference(view, stored, right, numbers))
         if view is TRIGGER_INDEX:
             number = max(numbers.values(), default=0)
