@@ -12,6 +12,7 @@ from interlock.processors.replica import AuthorityReplica
 from interlock.projections.compare import KeyedRow
 from interlock.projections.reader import Snapshot, ViewReader, WarmingUp
 from interlock.projections.trigger_index.fold import KIND, restated
+from interlock.projections.trigger_index.offers import ROUTES, SCHEDULES, RouteRow, ScheduleRow
 from interlock.projections.trigger_index.store import ASKS, BINDINGS, CANDIDATES, AskRow, BindingRow, CandidateRow
 
 
@@ -41,8 +42,10 @@ class ViewCopy:
 
     def called(self, called: Called) -> list[KeyedRow]:
         """The rows that it should have of a publication."""
-        candidate, bindings, ask = restated(called, awaited=KIND in called.awaited)
-        rows = [_binding(row) for row in bindings]
+        candidate, triggers, ask = restated(called, awaited=KIND in called.awaited)
+        rows = [_binding(row) for row in triggers.bindings]
+        rows += [_offer("routes", row) for row in triggers.routes]
+        rows += [_offer("schedules", row) for row in triggers.schedules]
         rows += [_candidate(candidate)] if candidate else []
         rows += [_ask(ask)] if ask else []
         return sorted(rows)
@@ -68,13 +71,17 @@ class ReplicaCopy:
 
     def called(self, called: Called) -> list[KeyedRow]:
         """The bindings that it should have of a publication."""
-        _, bindings, _ = restated(called, awaited=False)
-        return sorted(_replica_row(row) for row in bindings)
+        triggers = restated(called, awaited=False).triggers
+        return sorted(_replica_row(row) for row in triggers.bindings)
 
 
 def _rows_of(snapshot: Snapshot) -> Iterator[tuple[str, KeyedRow]]:
     for binding in snapshot.each(BINDINGS):
         yield binding.publication_id, _binding(binding)
+    for route in snapshot.each(ROUTES):
+        yield route.publication_id, _offer("routes", route)
+    for schedule in snapshot.each(SCHEDULES):
+        yield schedule.publication_id, _offer("schedules", schedule)
     for candidate in snapshot.each(CANDIDATES):
         yield candidate.publication_id, _candidate(candidate)
     for ask in snapshot.each(ASKS):
@@ -83,6 +90,10 @@ def _rows_of(snapshot: Snapshot) -> Iterator[tuple[str, KeyedRow]]:
 
 def _binding(row: BindingRow) -> KeyedRow:
     return KeyedRow(("bindings", row.binding_id), (row.state, *row._replace(state="prepared")))
+
+
+def _offer(table: str, row: RouteRow | ScheduleRow) -> KeyedRow:
+    return KeyedRow((table, row.binding_id), (row.state, *row._replace(state="prepared")))
 
 
 def _candidate(row: CandidateRow) -> KeyedRow:

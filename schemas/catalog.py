@@ -111,6 +111,8 @@ NESTED: Mapping[str, type] = {
     "messages.Origin": messages.Origin,
     "messages.Owner": messages.Owner,
     "publishing.Binding": publication.Binding,
+    "publishing.BindingRoute": publication.BindingRoute,
+    "publishing.BindingSchedule": publication.BindingSchedule,
     "publishing.Claim": claims.Claim,
     "publishing.ClaimConflict": publication.ClaimConflict,
     "publishing.DocumentFault": publication.DocumentFault,

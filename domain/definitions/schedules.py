@@ -16,12 +16,10 @@ again.
 import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Final
+from typing import Final, Literal, Protocol
 from zoneinfo import ZoneInfo, available_timezones
 
 from croniter import CroniterBadDateError, croniter
-
-from interlock.domain.definitions.executable import Schedule
 
 EXPRESSION_CHARACTERS_MAX: Final = 100
 """With the zone behind it, an expression is a name (`names.NAME_LENGTH_MAX`)."""
@@ -47,6 +45,40 @@ _AROUND: Final = timedelta(hours=25)
 """Clocks that change within this may matter; Samoa once left out a day."""
 
 
+class Recurrence(Protocol):
+    """What a schedule says, wherever it is kept; see `executable.Schedule`."""
+
+    @property
+    def kind(self) -> Literal["interval", "cron"]:
+        """Which of the two it is."""
+        ...
+
+    @property
+    def every_ms(self) -> int:
+        """The interval."""
+        ...
+
+    @property
+    def expression(self) -> str:
+        """The cron expression."""
+        ...
+
+    @property
+    def zone(self) -> str:
+        """Whose wall clock it is about."""
+        ...
+
+    @property
+    def gap(self) -> Literal["shift", "skip"]:
+        """What becomes of a time that the clock jumps over."""
+        ...
+
+    @property
+    def overlap(self) -> Literal["first", "last", "both"]:
+        """Which one counts of a time that comes twice."""
+        ...
+
+
 class ScheduleFault(Exception):
     """A schedule that can't be one."""
 
@@ -58,7 +90,7 @@ class ScheduleFault(Exception):
         self.found = found
 
 
-def check(schedule: Schedule) -> None:
+def check(schedule: Recurrence) -> None:
     """Whether it can be one, whatever the time is. Raises `ScheduleFault`."""
     if schedule.kind == "interval":
         if schedule.every_ms < INTERVAL_MS_MIN:
@@ -70,7 +102,7 @@ def check(schedule: Schedule) -> None:
         raise ScheduleFault("zone", expected, repr(schedule.zone[:100]))
 
 
-def next_ms(schedule: Schedule, after_ms: int, *, since_ms: int) -> int | None:
+def next_ms(schedule: Recurrence, after_ms: int, *, since_ms: int) -> int | None:
     """The first occurrence strictly after an instant, in Unix milliseconds; None if there is none any more.
 
     `since_ms` is when the schedule began, which an interval is counted from. Raises `ScheduleFault` as `check` does.
@@ -100,7 +132,7 @@ def normal(expression: str) -> str:
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def _next(schedule: Schedule, after: datetime) -> datetime | None:
+def _next(schedule: Recurrence, after: datetime) -> datetime | None:
     """The first instant after another.
 
     Wall-clock times are walked in order, from as far back as clocks may just have changed. A later time may be an
@@ -123,7 +155,7 @@ def _next(schedule: Schedule, after: datetime) -> datetime | None:
     return best
 
 
-def _instants(schedule: Schedule, zone: ZoneInfo, wall: datetime) -> list[datetime]:
+def _instants(schedule: Recurrence, zone: ZoneInfo, wall: datetime) -> list[datetime]:
     """The instants at which a clock of the zone shows a time and the schedule is due."""
     before = wall.replace(tzinfo=zone, fold=0).utcoffset() or timedelta()
     behind = wall.replace(tzinfo=zone, fold=1).utcoffset() or timedelta()

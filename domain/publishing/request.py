@@ -12,6 +12,7 @@ from interlock.domain.definitions.compiler import canonical
 from interlock.domain.definitions.executable import Trigger
 from interlock.domain.messages import Publish, Reply, Restore
 from interlock.domain.publishing.activation import claims_of, select
+from interlock.domain.publishing.binding import bound
 from interlock.domain.publishing.candidate import Target, Unfit, Wish, aim, resolve
 from interlock.domain.publishing.claims.state import conflicts
 from interlock.domain.publishing.executable.events import ExecutableSaved
@@ -22,7 +23,7 @@ from interlock.domain.publishing.publication.state import INITIAL, Publication
 from interlock.domain.publishing.story import Story
 from interlock.domain.refusal import Refusal
 from interlock.domain.reply import body
-from interlock.domain.sharding import binding_id, digest
+from interlock.domain.sharding import digest
 
 
 def publication_id(shell: str, command_id: str) -> str:
@@ -216,18 +217,7 @@ def _staged(
 ) -> Decision:
     """The views are asked to prepare; where none has to, it is activated at once."""
     identity, slot_id = requested.publication_id, requested.slot_id
-    bindings = tuple(
-        Binding(
-            binding_id=binding_id(slot_id, identity, trigger.node_id, trigger.claim),
-            node_id=trigger.node_id,
-            type=trigger.type,
-            name=trigger.name,
-            identity=trigger.identity,
-            cardinality=trigger.cardinality,
-            claim=trigger.claim,
-        )
-        for trigger in triggers
-    )
+    bindings = tuple(bound(slot_id, identity, trigger) for trigger in triggers)
     staged = PublicationStaged(
         publication_id=identity,
         definition_version=version,

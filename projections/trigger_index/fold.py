@@ -8,11 +8,13 @@ The activation of one publication and the retirement of the one before it are in
 their rows: whoever reads sees the bindings of exactly one of them (PRJ-04).
 """
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from interlock.domain.publishing.claims.events import ClaimsChanged
 from interlock.domain.publishing.executable.events import ExecutableSaved
 from interlock.domain.publishing.publication.events import (
+    Binding,
     ProjectionAskedAgain,
     ProjectionPrepared,
     PublicationActivated,
@@ -36,6 +38,14 @@ from interlock.domain.publishing.unpublish.events import (
 )
 from interlock.projections.recorded import Recorded
 from interlock.projections.rows import Rows
+from interlock.projections.trigger_index.offers import (
+    ROUTES,
+    SCHEDULES,
+    RouteRow,
+    ScheduleRow,
+    route_row,
+    schedule_row,
+)
 from interlock.projections.trigger_index.store import (
     ASKS,
     BINDINGS,
@@ -72,8 +82,7 @@ def fold(recorded: Recorded, rows: Rows) -> None:
             rows.delete(ASKS, event.publication_id, event.kind)
         case PublicationActivated() as event:
             rows.delete(ASKS, event.publication_id, KIND)
-            for binding in rows.under(BINDINGS, event.publication_id):
-                rows.put(BINDINGS, binding._replace(state="active"))
+            _show(event.publication_id, rows)
         case (PublicationRetired() | PublicationFailed() | PublicationSuperseded()) as event:
             _remove(event.publication_id, rows)
         case ProjectionRepaired() as event:
@@ -93,8 +102,7 @@ def _stage(event: PublicationStaged, rows: Rows) -> None:
     candidate = rows.get(CANDIDATES, event.publication_id)
     if candidate is None:
         raise missing(f"publication {event.publication_id}")
-    for binding in event.bindings:
-        rows.put(BINDINGS, binding_row(candidate, event.artifact_id, binding, "prepared"))
+    _put_triggers(_triggers(candidate, event.artifact_id, event.bindings, "prepared"), rows)
     if KIND in event.required_projections:
         ask = AskRow(
             publication_id=event.publication_id, kind=KIND, shell=candidate.shell, deadline_ms=event.deadline_ms
@@ -112,19 +120,27 @@ def _ask_again(event: ProjectionAskedAgain, rows: Rows) -> None:
         rows.put(ASKS, ask)
 
 
+class Triggers(NamedTuple):
+    """The rows of a publication's triggers."""
+
+    bindings: tuple[BindingRow, ...] = ()
+    routes: tuple[RouteRow, ...] = ()
+    schedules: tuple[ScheduleRow, ...] = ()
+
+
 class Restated(NamedTuple):
     """The rows of one publication, as its slot calls for them."""
 
     candidate: CandidateRow | None
     """None, with no rows at all, where it is gone."""
-    bindings: tuple[BindingRow, ...]
+    triggers: Triggers
     ask: AskRow | None
 
 
 def restated(called: Called | ProjectionRepaired, *, awaited: bool) -> Restated:
     """The rows that a publication has to have; with an ask where the view owes an answer."""
     if called.standing == "gone":
-        return Restated(None, (), None)
+        return Restated(None, Triggers(), None)
     candidate = CandidateRow(
         publication_id=called.publication_id,
         shell=called.shell,
@@ -132,9 +148,9 @@ def restated(called: Called | ProjectionRepaired, *, awaited: bool) -> Restated:
         slot_id=called.slot_id,
     )
     state: State = "active" if called.standing == "active" else "prepared"
-    bindings = tuple(binding_row(candidate, called.artifact_id, each, state) for each in called.bindings)
+    triggers = _triggers(candidate, called.artifact_id, called.bindings, state)
     ask = AskRow(publication_id=called.publication_id, kind=KIND, shell=called.shell, deadline_ms=called.deadline_ms)
-    return Restated(candidate, bindings, ask if awaited else None)
+    return Restated(candidate, triggers, ask if awaited else None)
 
 
 def _restate(event: ProjectionRepaired, rows: Rows) -> None:
@@ -142,20 +158,54 @@ def _restate(event: ProjectionRepaired, rows: Rows) -> None:
     if event.kind != KIND:
         return
     _remove(event.publication_id, rows)
-    candidate, bindings, ask = restated(event, awaited=event.awaited)
+    candidate, triggers, ask = restated(event, awaited=event.awaited)
     if candidate is not None:
         rows.put(CANDIDATES, candidate)
-    for binding in bindings:
-        rows.put(BINDINGS, binding)
+    _put_triggers(triggers, rows)
     if ask is not None:
         rows.put(ASKS, ask)
+
+
+def _triggers(candidate: CandidateRow, artifact_id: str, bindings: Sequence[Binding], state: State) -> Triggers:
+    """What the triggers of a publication have for rows."""
+    routes = (route_row(candidate, each, state) for each in bindings)
+    schedules = (schedule_row(candidate, each, state) for each in bindings)
+    return Triggers(
+        bindings=tuple(binding_row(candidate, artifact_id, each, state) for each in bindings),
+        routes=tuple(row for row in routes if row is not None),
+        schedules=tuple(row for row in schedules if row is not None),
+    )
+
+
+def _put_triggers(triggers: Triggers, rows: Rows) -> None:
+    for binding in triggers.bindings:
+        rows.put(BINDINGS, binding)
+    for route in triggers.routes:
+        rows.put(ROUTES, route)
+    for schedule in triggers.schedules:
+        rows.put(SCHEDULES, schedule)
+
+
+def _show(publication_id: str, rows: Rows) -> None:
+    """Its rows are seen from now on."""
+    for binding in rows.under(BINDINGS, publication_id):
+        rows.put(BINDINGS, binding._replace(state="active"))
+    for route in rows.under(ROUTES, publication_id):
+        rows.put(ROUTES, route._replace(state="active"))
+    for schedule in rows.under(SCHEDULES, publication_id):
+        rows.put(SCHEDULES, schedule._replace(state="active"))
 
 
 def _remove(publication_id: str, rows: Rows) -> None:
     for binding in rows.under(BINDINGS, publication_id):
         rows.delete(BINDINGS, publication_id, binding.binding_id)
+    for route in rows.under(ROUTES, publication_id):
+        rows.delete(ROUTES, publication_id, route.binding_id)
+    for schedule in rows.under(SCHEDULES, publication_id):
+        rows.delete(SCHEDULES, publication_id, schedule.binding_id)
     rows.delete(ASKS, publication_id, KIND)
     rows.delete(CANDIDATES, publication_id)
 
 
-VIEW: Final = View(name=KIND, contexts=("publishing",), tables=TABLES, fold=each_event(fold), version=1)
+_TABLES: Final = (*TABLES, ROUTES, SCHEDULES)
+VIEW: Final = View(name=KIND, contexts=("publishing",), tables=_TABLES, fold=each_event(fold), version=1)

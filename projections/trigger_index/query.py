@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from interlock.projections.reader import ViewReader
+from interlock.projections.trigger_index.offers import ROUTES, SCHEDULES, RouteRow, ScheduleRow
 from interlock.projections.trigger_index.store import ASKS, BINDINGS, AskRow, BindingRow
 
 
@@ -15,6 +16,14 @@ class TriggerIndex(Protocol):
 
     def bindings(self, publication_id: str) -> tuple[BindingRow, ...]:
         """All rows of a publication, prepared ones included: for who compares or explains, not for who starts work."""
+        ...
+
+    def routes(self, shell: str) -> tuple[RouteRow, ...]:
+        """The route table of a shell: where its authorities are found, by path and method (RTE-01)."""
+        ...
+
+    def schedules(self, shell: str) -> tuple[ScheduleRow, ...]:
+        """The schedules of a shell's authorities, by definition, slot and claim."""
         ...
 
     def asks(self) -> tuple[AskRow, ...]:
@@ -38,6 +47,18 @@ class SqliteTriggerIndex:
         """All rows of a publication, prepared ones included."""
         with self._reader.snapshot() as snapshot:
             return tuple(snapshot.select(BINDINGS, "publication_id = ? ORDER BY binding_id", (publication_id,)))
+
+    def routes(self, shell: str) -> tuple[RouteRow, ...]:
+        """The route table of a shell; what is prepared is not in it."""
+        where = "shell = ? AND state = 'active' ORDER BY shape, method, binding_id"
+        with self._reader.snapshot() as snapshot:
+            return tuple(snapshot.select(ROUTES, where, (shell,)))
+
+    def schedules(self, shell: str) -> tuple[ScheduleRow, ...]:
+        """The schedules of a shell's authorities; what is prepared is not among them."""
+        where = "shell = ? AND state = 'active' ORDER BY definition_id, slot_id, claim, binding_id"
+        with self._reader.snapshot() as snapshot:
+            return tuple(snapshot.select(SCHEDULES, where, (shell,)))
 
     def asks(self) -> tuple[AskRow, ...]:
         """The preparations that were not recorded yet, the one with the nearest deadline first."""

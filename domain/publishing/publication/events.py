@@ -5,7 +5,7 @@ Requested ─► Staged ─► (projections prepared) ─► Activated ─► (e
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from interlock.domain.definitions.executable import Cardinality
 from interlock.domain.messages import Owner
@@ -15,6 +15,33 @@ REASON_CHARACTERS_MAX: Final = 1_000
 """Of the sentence that says why a publication failed: history is read by people, and kept for ever."""
 CONFLICTS_MAX: Final = 50
 """Conflicts that are recorded one by one; who clears these is told the next ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BindingRoute:
+    """Where an HTTP endpoint is found."""
+
+    method: str
+    """Such as "POST"."""
+    template: str
+    """As its author wrote it, such as "/orders/:id"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BindingSchedule:
+    """When a trigger is due by itself."""
+
+    kind: Literal["interval", "cron"]
+    every_ms: int
+    """The interval; 0 for a cron expression."""
+    expression: str
+    """The cron expression; "" for an interval."""
+    zone: str
+    """Whose wall clock a cron expression is about, by its IANA name; "" for an interval."""
+    gap: Literal["shift", "skip"]
+    """What becomes of a time that the clock jumps over."""
+    overlap: Literal["first", "last", "both"]
+    """Which one counts of a time that comes twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +55,10 @@ class Binding:
     identity: str
     cardinality: Cardinality
     claim: str
+    route: BindingRoute | None = None
+    """Where it is found, if it is an HTTP endpoint."""
+    schedule: BindingSchedule | None = None
+    """When it is due, if it comes by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,61 @@
+"""The bindings of a publication: what its executable's triggers ask for, or what an earlier publication's did."""
+
+from interlock.domain.definitions.executable import Route, Schedule, Trigger
+from interlock.domain.publishing.publication.events import Binding, BindingRoute, BindingSchedule
+from interlock.domain.sharding import binding_id
+
+
+def bound(slot_id: str, publication_id: str, trigger: Trigger | Binding) -> Binding:
+    """The binding of a trigger, by an id that no other publication has (TRG-05)."""
+    return Binding(
+        binding_id=binding_id(slot_id, publication_id, trigger.node_id, trigger.claim),
+        node_id=trigger.node_id,
+        type=trigger.type,
+        name=trigger.name,
+        identity=trigger.identity,
+        cardinality=trigger.cardinality,
+        claim=trigger.claim,
+        route=_route(trigger.route),
+        schedule=_schedule(trigger.schedule),
+    )
+
+
+def trigger_of(binding: Binding) -> Trigger:
+    """The trigger that a binding was made of."""
+    route, schedule = binding.route, binding.schedule
+    return Trigger(
+        node_id=binding.node_id,
+        type=binding.type,
+        name=binding.name,
+        identity=binding.identity,
+        cardinality=binding.cardinality,
+        claim=binding.claim,
+        route=Route(method=route.method, template=route.template) if route else None,
+        schedule=None
+        if schedule is None
+        else Schedule(
+            kind=schedule.kind,
+            every_ms=schedule.every_ms,
+            expression=schedule.expression,
+            zone=schedule.zone,
+            gap=schedule.gap,
+            overlap=schedule.overlap,
+        ),
+    )
+
+
+def _route(route: Route | BindingRoute | None) -> BindingRoute | None:
+    return BindingRoute(method=route.method, template=route.template) if route else None
+
+
+def _schedule(schedule: Schedule | BindingSchedule | None) -> BindingSchedule | None:
+    if schedule is None:
+        return None
+    return BindingSchedule(
+        kind=schedule.kind,
+        every_ms=schedule.every_ms,
+        expression=schedule.expression,
+        zone=schedule.zone,
+        gap=schedule.gap,
+        overlap=schedule.overlap,
+    )
