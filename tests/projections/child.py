@@ -61,6 +61,9 @@ async def rebuild(log_path: Path, directory: Path) -> None:
         await host.changed(0.05)
     if rebuilding is not None:
         await rebuilding
+    while host.working:
+        # The old copy goes last.
+        await host.changed(0.05)
     print("swapped", host.digest(), flush=True)
     await host.close()
     await log.close()
