@@ -10,6 +10,7 @@ It ends with 1 where something was found.
 import argparse
 import sys
 from collections.abc import Sequence
+from typing import Final
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -18,6 +19,9 @@ from tests.simulation.many import Summary, run_many
 from tests.simulation.plan import STEPS, Plan, draw
 from tests.simulation.run import Result, run
 from tests.simulation.shrink import shrink
+
+LINE_EACH: Final = 10
+"""Where nobody watches a terminal, a line is written after so many seeds."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -63,13 +67,15 @@ def _many(first: int, count: int, steps: int, jobs: int) -> int:
     total = Summary()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     console = Console(stderr=True)
-    with Progress(*columns, console=console) as progress:
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task("seeds", total=count)
         for summary in run_many(range(first, first + count), steps=steps, jobs=jobs or None):
             total.add(summary)
             for found in summary.found:
-                progress.console.print(found.line, markup=False, highlight=False, soft_wrap=True)
+                console.print(found.line, markup=False, highlight=False, soft_wrap=True)
             progress.advance(task)
+            if not console.is_terminal and total.runs % LINE_EACH == 0:
+                print(f"{total.runs} of {count} seeds, {len(total.found)} found something", file=sys.stderr, flush=True)
     print(total.text())
     return 1 if total.found else 0
 

@@ -5,6 +5,7 @@ A worker that dies takes its seed with it: that seed is then told as found, sinc
 
 import multiprocessing
 import os
+import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -76,8 +77,11 @@ class Summary:
 
 
 def run_one(seed: int, steps: int) -> Summary:
-    """One seed, as a small result that another process can read."""
-    result = run(draw(seed, steps))
+    """One seed, as a small result that another process can read; what the run raises is in it as text."""
+    try:
+        result = run(draw(seed, steps))
+    except Exception as error:  # noqa: BLE001 - not every exception can be handed from process to process
+        return _broken(seed, steps, "".join(traceback.format_exception(error)))
     found: list[Found] = []
     if (violation := result.violation) is not None:
         found.append(
@@ -105,16 +109,12 @@ def run_many(seeds: Iterable[int], *, steps: int, jobs: int | None = None) -> It
         for done in as_completed(running):
             seed = running.pop(done)
             error = done.exception()
-            yield done.result() if error is None else _broken(seed, steps, error)
+            yield done.result() if error is None else _broken(seed, steps, f"{type(error).__name__}: {error}")
 
 
-def _broken(seed: int, steps: int, error: BaseException) -> Summary:
+def _broken(seed: int, steps: int, why: str) -> Summary:
     """A run that could not be carried out: a fault of the simulation, or of the engine in a place nobody looks at."""
-    sentence = f"the run itself failed: {type(error).__name__}: {error}"
     again = f"make simulate SEED={seed} STEPS={steps}"
-    report = f"{sentence}\n{error.__cause__ or ''}\nagain: {again}"
-    return Summary(
-        runs=1,
-        found=[Found(seed=seed, rule="run", sentence=sentence, again=again, report=report)],
-        seed=seed,
-    )
+    sentence = f"the run itself failed: {why.strip().splitlines()[-1]}"
+    found = Found(seed=seed, rule="run", sentence=sentence, again=again, report=f"{why}\nagain: {again}")
+    return Summary(runs=1, found=[found], seed=seed)
