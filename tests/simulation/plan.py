@@ -80,12 +80,28 @@ STEPS: Final = 80
 """What makes a run of the usual length: some 450 commits."""
 
 
-def draw(seed: int, steps: int) -> Plan:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lean:
+    """What plans have more of than usual, for who looks for something rare; drawn as everything else is."""
+
+    doubts: int = 0
+    """Batches to inboxes of which nobody knows whether they landed."""
+    owners: int = 0
+    """Times at which shards change hands, half of them by a crash."""
+    publishes: int = 0
+    slowness: int = 0
+    """Times at which the log is slow for one process, and not for the others."""
+
+
+USUAL: Final = Lean()
+
+
+def draw(seed: int, steps: int, lean: Lean = USUAL) -> Plan:
     """The plan of a seed."""
     chance = random.Random(seed)
     cadence: Cadence = "coalesced" if chance.random() < 0.5 else "immediate"
     artist = _Artist(chance, steps)
-    items = [*artist.publishes(), *artist.stories(), *artist.errands(), *artist.faults()]
+    items = [*artist.publishes(), *artist.stories(), *artist.errands(), *artist.faults(), *artist.leaning(lean)]
     return Plan(seed=seed, steps=steps, cadence=cadence, items=tuple(sorted(items, key=lambda item: item.at_s)))
 
 
@@ -254,6 +270,19 @@ class _Artist:
             self._any_batch,
         ]
         return [draw_one() for draw_one in draws] + [self._chance.choice(draws)() for _ in range(self._steps // 12)]
+
+    def leaning(self, lean: Lean) -> list[Item]:
+        """What there is more of; drawn last, so that the rest of a plan is as usual."""
+        chance = self._chance
+        kinds: tuple[BatchFault, ...] = ("lost ack", "late landing", "never lands")
+        items: list[Item] = [self._batch(chance.choice(kinds), "inbox") for _ in range(lean.doubts)]
+        items += [self._crash() if index % 2 else self._move() for index in range(lean.owners)]
+        items += [self._publish(self._at(0.1), self._definition(), None) for _ in range(lean.publishes)]
+        items += [replace(self._weather("slow"), process=chance.choice(WORKERS)) for _ in range(lean.slowness)]
+        return items
+
+    def _definition(self) -> int:
+        return self._chance.randrange(len(DEFINITIONS))
 
     def _crash(self) -> CrashItem:
         chance = self._chance

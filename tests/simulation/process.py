@@ -224,8 +224,11 @@ class Process:
         gate = self._life.gate
         self._world.trace.add(self.name, f"stands still for {seconds:g} s")
         gate.running.clear()
-        await asyncio.sleep(seconds)
-        gate.running.set()
+        try:
+            await asyncio.sleep(seconds)
+        finally:
+            # Also where the run ends meanwhile: what waits for it has to end then.
+            gate.running.set()
         self._world.trace.add(self.name, "wakes up")
 
     def assign(self, topic: str, shards: frozenset[int]) -> None:

@@ -1,9 +1,9 @@
 """Makes a run that breaks a rule as short as it can: leaves items of its plan out while the same rule is still broken.
 
-Delta debugging: large parts first, then smaller ones, until no single item can be left out. What users do and what goes
-wrong are items alike; each has a seed of its own, so the rest stays as it was. Who goes next on the loop is drawn anew
-where less happens, so a fault that needs one rare order may be lost on the way; the shrinker then tries the same items
-with another part left out.
+What lies behind the breach goes first. Then delta debugging: large parts, then smaller ones, until no single item can
+be left out. What users do and what goes wrong are items alike; each has a seed of its own, so the rest stays as it was.
+Who goes next on the loop is drawn anew where less happens, so a fault that needs one rare order may be lost on the way;
+the shrinker then tries the same items with another part left out.
 """
 
 from collections.abc import Callable
@@ -26,6 +26,11 @@ def shrink(plan: Plan, tell: Tell) -> Result | None:
     if best.violation is None:
         return None
     rule, tried = best.violation.rule, 1
+    before = [place for place, item in enumerate(best.plan.items) if item.at_s <= best.virtual_s]
+    if len(before) < len(best.plan.items) and (cut := _tried(best.plan.only(before))) is not None:
+        tried += 1
+        # What comes later has no part in it; only who tells the end of the run by its last item may differ.
+        best = cut if cut.violation is not None and cut.violation.rule == rule else best
     chunk = max(1, len(best.plan.items) // 2)
     while True:
         at, shorter = 0, False
@@ -40,8 +45,7 @@ def shrink(plan: Plan, tell: Tell) -> Result | None:
                 at += chunk
         if tried >= RUNS_MAX or (chunk == 1 and not shorter):
             return best
-        if not shorter:
-            chunk = max(1, chunk // 2)
+        chunk = max(1, min(chunk, len(best.plan.items)) // 2)
 
 
 def _tried(plan: Plan) -> Result | None:

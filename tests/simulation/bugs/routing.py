@@ -1,0 +1,82 @@
+"""Bugs of routing: which waits and stimuli meet, and at which position of publishing it looks up who has authority."""
+
+from collections.abc import Callable
+from typing import Any
+
+from interlock.domain.decider import Decided, Decision
+from interlock.domain.messages import RouteStimulus
+from interlock.domain.publishing.authority import Authority
+from interlock.domain.routing import decide as routing_decide
+from interlock.domain.routing.shard import RoutingShard
+from interlock.domain.routing.wait import decide as wait_decide
+from interlock.domain.routing.wait.events import WaitTaken
+from tests.simulation.bugs import Catalogue, Swaps
+from tests.simulation.plan import Lean
+
+routing = Catalogue()
+
+
+@routing.bug()
+def a_wait_is_not_taken_by_its_match() -> Swaps:
+    """A stimulus resumes a wait and leaves it waiting, so the next one resumes it again. The mistake: to change one
+    side of a meeting only."""
+    original: Callable[..., Decided] = getattr(routing_decide, "route")  # noqa: B009 - it is imported there
+
+    def route(*args: Any, **kwargs: Any) -> Decided:
+        decided = original(*args, **kwargs)
+        if not isinstance(decided, Decision):
+            return decided
+        return Decision(tuple(one for one in decided.changes if not isinstance(one.event, WaitTaken)), decided.intents)
+
+    return [(routing_decide, "route", route)]
+
+
+@routing.bug()
+def a_late_registration_is_not_matched() -> Swaps:
+    """A wait that registers behind the stimulus that it was committed before waits for ever. The mistake: to think
+    that a registration is always faster."""
+
+    def met(*args: object, **kwargs: object) -> None:
+        """Nothing."""
+
+    return [(wait_decide, "stimulus_met", met)]
+
+
+@routing.bug()
+def a_stimulus_is_routed_again() -> Swaps:
+    """An idempotency key that was seen before starts runs again. The mistake: to trust that the log's own numbers find
+    every repetition, though a client that tries again writes another record."""
+    original: Callable[..., Decided] = getattr(routing_decide, "route")  # noqa: B009 - it is imported there
+
+    def route(shard: RoutingShard, message: RouteStimulus, *args: Any, **kwargs: Any) -> Decided:
+        return original(_Forgetful(shard), message, *args, **kwargs)
+
+    return [(routing_decide, "route", route)]
+
+
+@routing.bug(lean=Lean(publishes=8))
+def look_ups_are_answered_from_a_cache() -> Swaps:
+    """A look-up at an older position is committed under a newer one. The mistake: a cache that answers at once and
+    looks for what is new behind it."""
+    original = Authority.bindings
+
+    def bindings(self: Authority, shell: str, identity: str) -> object:
+        cached = caches.setdefault(id(self), {})
+        now = original(self, shell, identity)
+        before = cached.get((shell, identity), now)
+        cached[shell, identity] = now
+        return before
+
+    caches: dict[int, dict[tuple[str, str], object]] = {}
+    return [(Authority, "bindings", bindings)]
+
+
+class _Forgetful:
+    """A shard that knows no stimulus."""
+
+    def __init__(self, shard: RoutingShard) -> None:
+        self._shard = shard
+        self.stimuli: dict[str, object] = {}
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._shard, name)

@@ -1,0 +1,72 @@
+"""Bugs of views: rows, positions and visibility that don't change together."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from interlock.log.frame import Append
+from interlock.log.journal import behind
+from interlock.log.port import Shard
+from interlock.projections.projector import Projector
+from interlock.projections.store import Place, Store
+from interlock.projections.trigger_index import fold as trigger_index
+from interlock.projections.trigger_index.store import BINDINGS
+from tests.simulation.bugs import Catalogue, Swaps
+
+views = Catalogue()
+
+
+@views.bug()
+def positions_are_stored_apart_from_rows() -> Swaps:
+    """After a crash rows are folded again that were stored before. The mistake: to store positions now and then, in a
+    transaction of their own."""
+    original = Store.transact
+
+    def transact(self: Store, fold: Callable[[Any], None], places: Mapping[Shard, Place]) -> None:
+        original(self, _nothing, owed.pop(id(self), {}))
+        original(self, fold, {})
+        owed[id(self)] = places
+
+    owed: dict[int, Mapping[Shard, Place]] = {}
+    return [(Store, "transact", transact)]
+
+
+@views.bug()
+def visibility_is_switched_row_by_row() -> Swaps:
+    """Whoever looks while a publication replaces another one sees both or neither. The mistake: a transaction for each
+    event, instead of one for the append."""
+
+    async def store_batch(self: Any, batch: Sequence[tuple[Shard, Append]]) -> None:
+        for shard, append in batch:
+            place = Place(behind(append), self._places[shard].topic_id)
+            for entry in append.entries:
+                part = replace(append, entries=(entry,))
+                await self._stored(lambda: self._store.transact(_folding(self, shard, part), {}))  # noqa: B023
+                await asyncio.sleep(0.001)
+            await self._stored(lambda: self._store.transact(_nothing, {shard: place}))  # noqa: B023
+            self._places[shard] = place
+
+    return [(Projector, "_store_batch", store_batch)]
+
+
+def _nothing(rows: object) -> None:
+    """No row."""
+
+
+def _folding(projector: Any, shard: Shard, part: Append) -> Callable[[Any], None]:
+    return lambda rows: projector._view.fold(shard, part, projector._codec, rows)
+
+
+@views.bug()
+def rows_of_a_retired_publication_stay() -> Swaps:
+    """What a slot selects no longer is still found by who looks for authority. The mistake: to add rows and forget to
+    take away."""
+    original: Any = trigger_index._remove  # pyright: ignore[reportPrivateUsage]
+
+    def remove(publication_id: str, rows: Any) -> None:
+        if any(row.state == "active" for row in rows.under(BINDINGS, publication_id)):
+            return
+        original(publication_id, rows)
+
+    return [(trigger_index, "_remove", remove)]
