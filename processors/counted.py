@@ -27,7 +27,7 @@ class KeptBook:
     delivered: dict[str, int]
     answers: dict[str, Reply]
     undelivered: tuple[Outgoing, ...]
-    """Promises that no frame tells to be delivered, in order for each destination."""
+    """Promises that no frame tells to be delivered, by destination, and in order for each."""
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ class Counted:
             promised=book.promised.copy(),
             delivered=self.delivered.copy(),
             answers=book.answers.copy(),
-            undelivered=tuple(promise for waiting in self.undelivered.values() for promise in waiting),
+            undelivered=tuple(promise for _, waiting in sorted(self.undelivered.items()) for promise in waiting),
         )
 
     def restore(self, kept: KeptBook) -> Book:

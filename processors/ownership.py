@@ -178,7 +178,7 @@ class Ownership:
         found = None if self._keeper is None else await self._keeper.load(self._log, self._bounds.read_wait_s)
         if found is not None:
             book, state = found.states
-            assert isinstance(book, KeptBook), "expected what `_kept` gave"
+            assert isinstance(book, KeptBook), "expected what `kept` gave"
             self._book = self._counted.restore(book)
             self._handler.restore(state)
             start = found.position
@@ -187,7 +187,7 @@ class Ownership:
             self._topics.journal(self._context, self._partition),
             ids=self._ids,
             start=start,
-            fold=self._fold,
+            fold=self.fold,
             note=self._note_of_opened,
             still_assigned=still_assigned,
             wait_s=self._bounds.read_wait_s,
@@ -195,7 +195,8 @@ class Ownership:
         if self._replica is not None:
             await self._replica.reached(self._book.publishing)
 
-    def _fold(self, append: Append) -> None:
+    def fold(self, append: Append) -> None:
+        """Takes an append that counts, whoever wrote it. Raises `Unfoldable`."""
         book, codec, journal = self._book, self._codec, self._topics.journal(self._context, self._partition)
         progress = recorded(codec, journal, append.base, append.note)
         if not isinstance(progress, Progress):
@@ -273,7 +274,7 @@ class Ownership:
                 "%s/%d stops with promises undelivered; they are in the journal", self._context, self._partition
             )
         if self._keeper is not None and self._keeper.worth_finishing:
-            await self._keeper.finish(*self._kept())
+            await self._keeper.finish(self._position, *self.kept())
 
     def stop(self) -> None:
         """Asks `work` to end after the turn that is under way."""
@@ -468,12 +469,16 @@ class Ownership:
     def _snapshot(self) -> None:
         """Right behind an append, where nothing is decided that doesn't count."""
         if self._keeper is not None and self._keeper.due:
-            self._keeper.write(*self._kept())
+            self._keeper.write(self._position, *self.kept())
 
-    def _kept(self) -> tuple[Position, *tuple[object, ...]]:
+    @property
+    def _position(self) -> Position:
         assert self.journal is not None, "expected open before work"
-        states = self._handler.form.copies(self._counted.keep(self._book), self._handler.keep())
-        return self.journal.position, *states
+        return self.journal.position
+
+    def kept(self) -> tuple[object, ...]:
+        """What a snapshot keeps, behind the last append; to be asked for where nothing is decided beyond that."""
+        return self._handler.form.copies(self._counted.keep(self._book), self._handler.keep())
 
     def _was_delivered(self, destination: str, number: int) -> None:
         self._book.delivered[destination] = self._changed_delivered[destination] = number

@@ -1,7 +1,7 @@
 """Snapshots: what a process has folded of a journal, so that its next start needs not fold it from the beginning.
 
 A snapshot is a cache. It is refused where anything is wrong with it, and then the journal is folded from its beginning:
-slower, never wrong. What makes one usable, and nothing else does (ADR 7):
+slower, never wrong. What makes one usable, and nothing else does (ADR 8):
 
 - it is whole: its last line has the digest of all the others;
 - it was written by classes and rules of folding like those of this process, under the same settings: the fingerprint;

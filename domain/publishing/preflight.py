@@ -6,7 +6,8 @@ from typing import Literal
 
 from interlock.domain.definitions.providers import PROVIDERS, TriggerProvider
 from interlock.domain.messages import Owner
-from interlock.domain.publishing.candidate import Target, Unfit, Wish, resolve
+from interlock.domain.publishing.candidate import Target, Unfit, Wish, candidate_set, resolve
+from interlock.domain.publishing.checks import PublicationValidator, objection
 from interlock.domain.publishing.claims.events import Claim
 from interlock.domain.publishing.claims.state import Conflict
 from interlock.domain.publishing.policy import HostPolicy, PolicySource
@@ -56,11 +57,17 @@ def preflight(
 ) -> Preflight | Refusal:
     """What a publish of the document would do now, or the refusal that it would get."""
     candidate = resolve(shard, wish, document, providers=providers, host_policy=host_policy)
+    validators: Sequence[PublicationValidator] = (),
+    now_ms: int,
     if isinstance(candidate, Refusal):
         return candidate
     if isinstance(candidate, Unfit):
         return candidate.refusal
-    target = candidate.target
+    target, executable = candidate.target, candidate.executable
+    wanted = candidate_set(target, executable.version, executable.artifact_id, executable.triggers)
+    decided = target.lost or candidate.conflicts
+    if not decided and (refusal := objection(wanted, validators, now_ms)):
+        return refusal
     held = shard.ledger(wish.shell).by_slot.get(target.slot_id, ())
     held_names = {claim.claim for claim in held}
     wanted_names = {claim.claim for claim in candidate.claims}
@@ -76,8 +83,8 @@ def preflight(
         slot_id=target.slot_id,
         slot_name=target.slot_name,
         policy_source=target.policy_source,
-        artifact_id=candidate.executable.artifact_id,
-        version=candidate.executable.version,
+        artifact_id=executable.artifact_id,
+        version=executable.version,
         expected_revision=target.expected_revision,
         found_revision=target.slot.revision,
         replaces=target.slot.publication_id,
@@ -93,13 +100,5 @@ def preflight(
 
 def _beside(shard: PublishingShard, target: Target) -> tuple[str, ...]:
     """The other slots of the definition that go on starting work."""
-    return tuple(
-        sorted(
-            slot.name
-            for slot in shard.slots.values()
-            if slot.publication_id
-            and slot.definition_id == target.definition_id
-            and slot.shell == target.shell
-            and slot.slot_id != target.slot_id
-        )
-    )
+    slots = (shard.slots[each] for each in shard.slots_of.get((target.shell, target.definition_id), ()))
+    return tuple(sorted(slot.name for slot in slots if slot.publication_id and slot.slot_id != target.slot_id))

@@ -32,6 +32,8 @@ class PublishingShard:
 
     slots: dict[str, Slot] = field(default_factory=dict[str, Slot])
     publications: dict[str, Publication] = field(default_factory=dict[str, Publication])
+    slots_of: dict[tuple[str, str], list[str]] = field(default_factory=dict[tuple[str, str], list[str]])
+    """Shell and definition → the ids of its slots."""
     selected: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """Slot id → every publication that it has selected, in order."""
     policies: dict[tuple[str, str], WorkflowPolicy] = field(default_factory=dict[tuple[str, str], WorkflowPolicy])
@@ -52,6 +54,8 @@ class PublishingShard:
                 if isinstance(event, SlotActivated):
                     self.selected.setdefault(event.slot_id, []).append(event.publication_id)
                 slot = self.slots.get(event.slot_id, slot_state.INITIAL)
+                if not slot.slot_id:
+                    self.slots_of.setdefault((event.shell, event.definition_id), []).append(event.slot_id)
                 self.slots[event.slot_id] = slot_state.evolve(slot, event)
             case ClaimsChanged():
                 ledger = self.ledgers.setdefault(event.shell, claims_state.initial())

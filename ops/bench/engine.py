@@ -71,7 +71,7 @@ class EngineSubject:
         await self._engine.start()
         for child in self._others:
             await child.ask_async("start")
-        await _until_ready(self._engine)
+        await until_ready(self._engine)
         await self._until_filled()
         answered = await self._engine.gateway.publish(
             Publish(
@@ -240,7 +240,7 @@ async def _serve(connection: Connection, scenario: Scenario, number: int) -> Non
             return flushes_of(engine.parts.backend.log)
         if question == "start":
             await engine.start()
-            await _until_ready(engine)
+            await until_ready(engine)
         elif question == "close":
             await engine.close()
         return None
@@ -248,8 +248,9 @@ async def _serve(connection: Connection, scenario: Scenario, number: int) -> Non
     await answer(connection, questions)
 
 
-async def _until_ready(engine: Engine) -> None:
-    until = time.monotonic() + READY_SECONDS_MAX
+async def until_ready(engine: Engine, seconds_max: float = READY_SECONDS_MAX) -> None:
+    """Returns once the engine serves, with every shard of its contexts."""
+    until = time.monotonic() + seconds_max
     while (waiting := engine.waiting()) or not _placed(engine):
         if time.monotonic() > until or engine.faults():
             raise AssertionError(f"expected the engine to be ready, found {waiting}, {engine.faults()}")
