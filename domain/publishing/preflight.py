@@ -6,8 +6,7 @@ from typing import Literal
 
 from interlock.domain.definitions.providers import PROVIDERS, TriggerProvider
 from interlock.domain.messages import Owner
-from interlock.domain.publishing.candidate import Target, Unfit, Wish, candidate_set, resolve
-from interlock.domain.publishing.checks import PublicationValidator, objection
+from interlock.domain.publishing.candidate import Target, Unfit, Wish, resolve
 from interlock.domain.publishing.claims.events import Claim
 from interlock.domain.publishing.claims.state import Conflict
 from interlock.domain.publishing.policy import HostPolicy, PolicySource
@@ -57,17 +56,11 @@ def preflight(
 ) -> Preflight | Refusal:
     """What a publish of the document would do now, or the refusal that it would get."""
     candidate = resolve(shard, wish, document, providers=providers, host_policy=host_policy)
-    validators: Sequence[PublicationValidator] = (),
-    now_ms: int,
     if isinstance(candidate, Refusal):
         return candidate
     if isinstance(candidate, Unfit):
         return candidate.refusal
-    target, executable = candidate.target, candidate.executable
-    wanted = candidate_set(target, executable.version, executable.artifact_id, executable.triggers)
-    decided = target.lost or candidate.conflicts
-    if not decided and (refusal := objection(wanted, validators, now_ms)):
-        return refusal
+    target = candidate.target
     held = shard.ledger(wish.shell).by_slot.get(target.slot_id, ())
     held_names = {claim.claim for claim in held}
     wanted_names = {claim.claim for claim in candidate.claims}
@@ -83,8 +76,8 @@ def preflight(
         slot_id=target.slot_id,
         slot_name=target.slot_name,
         policy_source=target.policy_source,
-        artifact_id=executable.artifact_id,
-        version=executable.version,
+        artifact_id=candidate.executable.artifact_id,
+        version=candidate.executable.version,
         expected_revision=target.expected_revision,
         found_revision=target.slot.revision,
         replaces=target.slot.publication_id,
