@@ -25,7 +25,7 @@ from interlock.runtime.roles import Role
 from interlock.runtime.settings import Settings
 from interlock.runtime.topics import topic_specs, topics_of
 from interlock.schemas.codec import AvroCodec
-from interlock.testing.virtual_time import LoopClock
+from interlock.testing.virtual_time import LoopClock, SeededLoop
 from tests.simulation.items import CLIENT, HOLDER, SHARDS, WORKERS
 from tests.simulation.plan import Plan
 from tests.simulation.process import Process
@@ -80,6 +80,7 @@ class World:
         self.processes = {process.name: process for process in (*self.workers, self.holder)}
         self.owners: dict[tuple[str, int], tuple[str, ...]] = {}
         """Topic and shard → the processes that are told that it is theirs."""
+        self._standing: dict[str, None] = {}
         self._tasks: dict[str, dict[asyncio.Task[Any], None]] = {name: {} for name in self.processes}
         loop.set_task_factory(cast("Any", self._new_task))
         self.deal(random.Random(f"{plan.seed} first owners"))
@@ -154,6 +155,16 @@ class World:
         ]
         stimuli = self.topics.user("stimuli").topic
         return [*journals, *((stimuli, shard) for shard in range(self.settings.stimuli_partitions))]
+
+    def stand(self, process: str, *, still: bool) -> None:
+        """Lets a process make no step, or lets it go on."""
+        if still:
+            self._standing[process] = None
+        else:
+            self._standing.pop(process, None)
+        standing = dict(self._standing)
+        loop = cast("SeededLoop", asyncio.get_running_loop())
+        loop.stand((lambda context: context.get(IN_PROCESS, "") in standing) if standing else None)
 
     # ---- whose tasks are whose ------------------------------------------------------------------------------------
 

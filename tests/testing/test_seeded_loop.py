@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from contextvars import ContextVar, copy_context
 
 import pytest
 
@@ -146,6 +147,34 @@ def test_a_deadlock_says_which_task_waits_where(seed: int | None) -> None:
 
     with pytest.raises(Deadlock, match=r"the stuck one: Event\.wait \(locks\.py:\d+\) < .*stuck \(test_seeded_loop"):
         run_virtual(main(), seed=seed)
+
+
+PLACE: ContextVar[str] = ContextVar("PLACE", default="")
+
+
+def test_tasks_that_stand_still_make_no_step_and_wake_up_late() -> None:
+    async def main() -> list[tuple[str, float]]:
+        loop, went = seeded_loop(), list[tuple[str, float]]()
+
+        async def tick(name: str) -> None:
+            for _ in range(4):
+                await asyncio.sleep(1)
+                went.append((name, loop.time()))
+
+        asleep = copy_context()
+        asleep.run(PLACE.set, "asleep")
+        tasks = [loop.create_task(tick("a"), context=asleep), loop.create_task(tick("b"))]
+        await asyncio.sleep(1.5)
+        loop.stand(lambda context: context.get(PLACE) == "asleep")
+        await asyncio.sleep(5)
+        loop.stand(None)
+        await asyncio.gather(*tasks)
+        return went
+
+    for seed in SEEDS:
+        went = run_virtual(main(), seed=seed)
+        assert [at for name, at in went if name == "a"] == [1.0, 6.5, 7.5, 8.5]
+        assert [at for name, at in went if name == "b"] == [1.0, 2.0, 3.0, 4.0]
 
 
 @pytest.mark.parametrize("seed", [None, 1])

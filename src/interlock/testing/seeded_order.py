@@ -23,10 +23,14 @@ import random
 import sys
 from collections import deque
 from collections.abc import Callable
+from contextvars import Context
 from typing import Final, cast
 
 Hook = Callable[[int, "asyncio.Task[object] | None"], None]
 """Is told how many steps there have been, and the task that made the last one."""
+
+Stands = Callable[[Context], bool]
+"""Says by a task's context whether it has to stand still."""
 
 _STEP_NAMES: Final = frozenset({"", "task_wakeup", "__step", "__wakeup"})
 """How the callbacks are named by which a task goes on, in C (the first two) and in Python; others of a task's methods
@@ -36,12 +40,30 @@ may be callbacks as well, as `cancel` is where there is a time limit."""
 class SeededOrder:
     """Takes the place of the queue in which a loop of asyncio keeps what is ready to run."""
 
-    __slots__ = ("_callbacks", "_draw", "_due", "_every", "_hook", "_last", "_once", "_pool", "_stepped", "steps")
+    __slots__ = (
+        "_callbacks",
+        "_draw",
+        "_due",
+        "_every",
+        "_hook",
+        "_last",
+        "_nothing",
+        "_once",
+        "_pool",
+        "_standing",
+        "_stands",
+        "_stepped",
+        "steps",
+    )
 
     def __init__(self, seed: int | str) -> None:
         self._draw = random.Random(f"order {seed}").random
         self._callbacks: deque[asyncio.Handle] = deque()
         self._pool: list[asyncio.Handle] = []
+        self._stands: Stands | None = None
+        self._standing: list[asyncio.Handle] = []
+        """Steps that are ready and have to wait until `stand` lets them go."""
+        self._nothing = _NothingToRun()
         self.steps = 0
         """How many steps have begun."""
         self._last: asyncio.Task[object] | None = None
@@ -56,7 +78,10 @@ class SeededOrder:
 
     def append(self, handle: asyncio.Handle) -> None:
         """Takes what has become ready."""
-        if _task_of(handle) is not None or isinstance(handle, asyncio.TimerHandle):
+        if _task_of(handle) is not None:
+            stands = self._stands is not None and self._stands(_context_of(handle))
+            (self._standing if stands else self._pool).append(handle)
+        elif isinstance(handle, asyncio.TimerHandle):
             self._pool.append(handle)
         else:
             self._callbacks.append(handle)
@@ -68,6 +93,9 @@ class SeededOrder:
         if self._callbacks:
             return self._callbacks.popleft()
         pool = self._pool
+        if not pool:
+            # What was ready when the loop counted stands still since.
+            return self._nothing
         at = int(self._draw() * len(pool))
         handle = pool[at]
         # The last one takes its place: cheaper than to close the gap, and the draw doesn't care.
@@ -83,6 +111,7 @@ class SeededOrder:
         """Forgets everything, as the loop is closed."""
         self._callbacks.clear()
         self._pool.clear()
+        self._standing.clear()
 
     def __len__(self) -> int:
         return len(self._callbacks) + len(self._pool)
@@ -106,6 +135,13 @@ class SeededOrder:
         for hook in due:
             hook(self.steps, self._last)
 
+    def stand(self, stands: "Stands | None") -> None:
+        """As `SeededLoop.stand`."""
+        self._stands = stands
+        waiting, self._standing, ready, self._pool = self._standing, [], self._pool, []
+        for handle in (*ready, *waiting):
+            self.append(handle)
+
     def hook_to(self, hook: Hook | None, every: int) -> None:
         """As `SeededLoop.after_each`."""
         if every < 1:
@@ -123,6 +159,18 @@ class SeededOrder:
         if self._hook is not None:
             nexts.append((self.steps // self._every + 1) * self._every)
         self._due = min(nexts, default=sys.maxsize)
+
+
+def _context_of(handle: asyncio.Handle) -> Context:
+    """What the code that goes on by this was started with."""
+    return cast("Context", getattr(handle, "_context", None))
+
+
+class _NothingToRun(asyncio.Handle):
+    """A handle that a loop passes over."""
+
+    def __init__(self) -> None:
+        self._cancelled = True
 
 
 def _task_of(handle: asyncio.Handle) -> "asyncio.Task[object] | None":

@@ -9,7 +9,7 @@ import selectors
 from collections.abc import Callable, Coroutine
 from typing import Final, TypeVar
 
-from interlock.testing.seeded_order import Hook, SeededOrder
+from interlock.testing.seeded_order import Hook, SeededOrder, Stands
 from interlock.testing.waiting import waiting_tasks
 
 T = TypeVar("T")
@@ -128,6 +128,12 @@ class SeededLoop(VirtualLoop):
     def at_step(self, step: int, hook: Hook) -> None:
         """Calls `hook` once, after the step of that number (or the next one, where it has passed)."""
         self._order.hook_once(step, hook)
+
+    def stand(self, stands: Stands | None) -> None:
+        """Lets the tasks stand still of whose context `stands` is true, as a process does that gets no time: they make
+        no step until this is called anew, whatever they were waiting for. Timers and callbacks go on, so they find that
+        their time is long over. None lets everybody go on."""
+        self._order.stand(stands)
 
     def run_in_executor(self, executor: object, func: Callable[..., T], *args: object) -> asyncio.Future[T]:
         """Runs `func` here, some steps later, as if a thread had taken a while."""
