@@ -3,8 +3,8 @@
 It dies at once, at any step: every task that its code ever made is cancelled in one go, and what they still try in
 their `finally` reaches nothing. What it had sent may land all the same, later.
 
-What would surprise: a process that is paused goes on until its next call of the log or of its clock's end; it hears of
-nothing, and what it was about to send goes out when it wakes up.
+What would surprise: a process that is paused makes no step at all, but what it had sent lands, answers reach it, and
+its timers go off; so it wakes up with all that it believed, and finds out one after the other.
 """
 
 import asyncio
@@ -77,13 +77,17 @@ class Surroundings(Protocol):
         """The shards of a topic that a process is told to be its own."""
         ...
 
+    def stand(self, process: str, *, still: bool) -> None:
+        """Lets a process make no step, or lets it go on."""
+        ...
+
     def tasks_of(self, process: str) -> Sequence["asyncio.Task[object]"]:
         """Every task that its code has made and that has not ended."""
         ...
 
 
 class Gate:
-    """A connection whose process can be stopped and continued: whatever it was about to do happens late. Implements
+    """A connection whose process can be stopped and continued, also for those who call from outside of it. Implements
     `Log`, and `Positions` for the ingress."""
 
     def __init__(self, log: MemoryLog, positions: Positions) -> None:
@@ -224,10 +228,12 @@ class Process:
         gate = self._life.gate
         self._world.trace.add(self.name, f"stands still for {seconds:g} s")
         gate.running.clear()
+        self._world.stand(self.name, still=True)
         try:
             await asyncio.sleep(seconds)
         finally:
             # Also where the run ends meanwhile: what waits for it has to end then.
+            self._world.stand(self.name, still=False)
             gate.running.set()
         self._world.trace.add(self.name, "wakes up")
 
