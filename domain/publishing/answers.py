@@ -4,6 +4,7 @@
 """
 
 from interlock.domain.messages import Reply
+from interlock.domain.publishing.notices import notices
 from interlock.domain.publishing.publication.events import ClaimConflict, PublicationFailed
 from interlock.domain.publishing.publication.state import Publication
 from interlock.domain.refusal import Refusal
@@ -30,6 +31,8 @@ def _active(publication: Publication) -> str:
         "revision": publication.revision,
         "position": publication.position,
     }
+    if warnings := notices(publication.bindings):
+        result["warnings"] = list(warnings)
     if publication.restores:
         result["restores"] = publication.restores
     if publication.replaced_unserved:

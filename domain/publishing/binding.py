@@ -44,6 +44,30 @@ def trigger_of(binding: Binding) -> Trigger:
     )
 
 
+def told_binding(binding: Binding) -> dict[str, object]:
+    """A binding as answers hold it."""
+    told: dict[str, object] = {
+        "nodeId": binding.node_id,
+        "bindingId": binding.binding_id,
+        "type": binding.type,
+        "name": binding.name,
+        "claim": binding.claim,
+        "cardinality": binding.cardinality,
+    }
+    if route := binding.route:
+        told["route"] = {"method": route.method, "template": route.template}
+    if schedule := binding.schedule:
+        told["schedule"] = {
+            "kind": schedule.kind,
+            "everyMs": schedule.every_ms,
+            "expression": schedule.expression,
+            "zone": schedule.zone,
+            "gap": schedule.gap,
+            "overlap": schedule.overlap,
+        }
+    return told
+
+
 def _route(route: Route | BindingRoute | None) -> BindingRoute | None:
     return BindingRoute(method=route.method, template=route.template) if route else None
 

@@ -10,10 +10,11 @@ from typing import Final
 
 from interlock.domain.definitions.compiler import compile_document
 from interlock.domain.definitions.document import PublishPart, attributed
-from interlock.domain.definitions.executable import Executable
+from interlock.domain.definitions.executable import Executable, Trigger
 from interlock.domain.definitions.names import name_fault
 from interlock.domain.definitions.providers import TriggerProvider
 from interlock.domain.messages import Owner
+from interlock.domain.publishing.checks import CandidateSet
 from interlock.domain.publishing.claims.events import Claim
 from interlock.domain.publishing.claims.state import Conflict, conflicts
 from interlock.domain.publishing.owner import owner_after
@@ -104,6 +105,19 @@ def resolve(
     )
     found = conflicts(shard.ledger(wish.shell), target.slot_id, claims)
     return Candidate(target=target, policy=policy, executable=compiled, claims=claims, conflicts=found)
+
+
+def candidate_set(target: Target, version: str, artifact_id: str, triggers: tuple[Trigger, ...]) -> CandidateSet:
+    """What validators are shown of a candidate."""
+    return CandidateSet(
+        shell=target.shell,
+        definition_id=target.definition_id,
+        slot_name=target.slot_name,
+        version=version,
+        artifact_id=artifact_id,
+        triggers=triggers,
+        replaces=target.slot.publication_id,
+    )
 
 
 def aim(

@@ -14,6 +14,7 @@ from interlock.domain.decider import NOTHING, Decided, Decision, Nothing
 from interlock.domain.definitions.providers import PROVIDERS, TriggerProvider
 from interlock.domain.messages import ProjectionAnswered, Publish, Restore, RoutingReached, Unpublish
 from interlock.domain.publishing.activation import select
+from interlock.domain.publishing.checks import PublicationValidator
 from interlock.domain.publishing.here import ASK_AGAIN_MS, Here
 from interlock.domain.publishing.policy import HostPolicy
 from interlock.domain.publishing.publication.commands import PublicationCommand
@@ -47,13 +48,14 @@ def decide(
     prepare_ms: int,
     providers: Sequence[TriggerProvider] = PROVIDERS,
     host_policy: HostPolicy = "default",
+    validators: Sequence[PublicationValidator] = (),
 ) -> Decided:
     """What a message makes.
 
     `position` is the number of the publishing append that will carry the decision; a decision that goes into another
     one has to be made again. `routing_shards` (at least 1) is how many have to say that they decide at an activation,
     `projection_kinds` are the views that have to prepare a candidate, within `prepare_ms`, and
-    `host_policy` is what becomes of a request that names no slot.
+    `host_policy` is what becomes of a request that names no slot; `validators` have a word in what is staged.
     """
     here = Here(
         shard=shard,
@@ -64,6 +66,7 @@ def decide(
         prepare_ms=prepare_ms,
         providers=providers,
         host_policy=host_policy,
+        validators=validators,
     )
     match message:
         case Publish():

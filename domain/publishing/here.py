@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from interlock.domain.definitions.providers import TriggerProvider
+from interlock.domain.publishing.checks import PublicationValidator
 from interlock.domain.publishing.policy import HostPolicy
 from interlock.domain.publishing.shard import PublishingShard
 
@@ -29,3 +30,4 @@ class Here:
     """How long they may take."""
     providers: Sequence[TriggerProvider]
     host_policy: HostPolicy
+    validators: Sequence[PublicationValidator] = ()

@@ -6,9 +6,11 @@ from typing import Literal
 
 from interlock.domain.definitions.providers import PROVIDERS, TriggerProvider
 from interlock.domain.messages import Owner
-from interlock.domain.publishing.candidate import Target, Unfit, Wish, resolve
+from interlock.domain.publishing.candidate import Target, Unfit, Wish, candidate_set, resolve
+from interlock.domain.publishing.checks import PublicationValidator, objection
 from interlock.domain.publishing.claims.events import Claim
 from interlock.domain.publishing.claims.state import Conflict
+from interlock.domain.publishing.notices import notices
 from interlock.domain.publishing.policy import HostPolicy, PolicySource
 from interlock.domain.publishing.shard import PublishingShard
 from interlock.domain.refusal import Refusal
@@ -44,6 +46,8 @@ class Preflight:
     """Whose it is."""
     beside: tuple[str, ...]
     """Other slots of the definition that would go on starting work."""
+    warnings: tuple[str, ...]
+    """What a publisher should know although nothing is wrong."""
 
 
 def preflight(
@@ -53,6 +57,8 @@ def preflight(
     *,
     providers: Sequence[TriggerProvider] = PROVIDERS,
     host_policy: HostPolicy = "default",
+    validators: Sequence[PublicationValidator] = (),
+    now_ms: int,
 ) -> Preflight | Refusal:
     """What a publish of the document would do now, or the refusal that it would get."""
     candidate = resolve(shard, wish, document, providers=providers, host_policy=host_policy)
@@ -60,7 +66,11 @@ def preflight(
         return candidate
     if isinstance(candidate, Unfit):
         return candidate.refusal
-    target = candidate.target
+    target, executable = candidate.target, candidate.executable
+    wanted = candidate_set(target, executable.version, executable.artifact_id, executable.triggers)
+    decided = target.lost or candidate.conflicts
+    if not decided and (refusal := objection(wanted, validators, now_ms)):
+        return refusal
     held = shard.ledger(wish.shell).by_slot.get(target.slot_id, ())
     held_names = {claim.claim for claim in held}
     wanted_names = {claim.claim for claim in candidate.claims}
@@ -76,8 +86,8 @@ def preflight(
         slot_id=target.slot_id,
         slot_name=target.slot_name,
         policy_source=target.policy_source,
-        artifact_id=candidate.executable.artifact_id,
-        version=candidate.executable.version,
+        artifact_id=executable.artifact_id,
+        version=executable.version,
         expected_revision=target.expected_revision,
         found_revision=target.slot.revision,
         replaces=target.slot.publication_id,
@@ -88,6 +98,7 @@ def preflight(
         owner=target.owner,
         found_owner=target.slot.owner,
         beside=_beside(shard, target),
+        warnings=notices(executable.triggers),
     )
 
 

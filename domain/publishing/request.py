@@ -12,8 +12,9 @@ from interlock.domain.definitions.compiler import canonical
 from interlock.domain.definitions.executable import Trigger
 from interlock.domain.messages import Publish, Reply, Restore
 from interlock.domain.publishing.activation import claims_of, select
-from interlock.domain.publishing.binding import bound
-from interlock.domain.publishing.candidate import Target, Unfit, Wish, aim, resolve
+from interlock.domain.publishing.binding import bound, trigger_of
+from interlock.domain.publishing.candidate import Target, Unfit, Wish, aim, candidate_set, resolve
+from interlock.domain.publishing.checks import objection
 from interlock.domain.publishing.claims.state import conflicts
 from interlock.domain.publishing.executable.events import ExecutableSaved
 from interlock.domain.publishing.here import ASK_AGAIN_MS, Here
@@ -50,6 +51,9 @@ def publish(here: Here, message: Publish) -> Decided:
     if candidate.conflicts:
         return story.clash(requested, candidate.conflicts).told()
     executable = candidate.executable
+    wanted = candidate_set(candidate.target, executable.version, executable.artifact_id, executable.triggers)
+    if refusal := objection(wanted, here.validators, here.now_ms):
+        return story.fail(requested, refusal).told()
     if executable.artifact_id not in here.shard.executables:
         saved = ExecutableSaved(artifact_id=executable.artifact_id, content=canonical(executable))
         story.change(f"executable:{executable.artifact_id}", saved)
@@ -79,6 +83,11 @@ def restore(here: Here, message: Restore) -> Decided:
         return story.lose(requested, target.slot.revision).told()
     if clash := conflicts(here.shard.ledger(message.shell), target.slot_id, claims_of(earlier)):
         return story.clash(requested, clash).told()
+    wanted = candidate_set(
+        target, earlier.definition_version, earlier.artifact_id, tuple(map(trigger_of, earlier.bindings))
+    )
+    if refusal := objection(wanted, here.validators, here.now_ms):
+        return story.fail(requested, refusal).told()
     return _staged(here, story, requested, earlier.definition_version, earlier.artifact_id, earlier.bindings)
 
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 from interlock.domain.decider import NOTHING, Decided
 from interlock.domain.definitions.providers import PROVIDERS, TriggerProvider
 from interlock.domain.messages import Publish, RepairProjection, Restore, Unpublish
+from interlock.domain.publishing.checks import PublicationValidator
 from interlock.domain.publishing.decide import decide, due, next_due_ms
 from interlock.domain.publishing.policy import HostPolicy
 from interlock.domain.publishing.publication.commands import PublicationCommand
@@ -34,6 +35,8 @@ class PublishingOptions:
     """What becomes of a request that names no slot."""
     providers: Sequence[TriggerProvider] = PROVIDERS
     """Who describes the triggers of documents."""
+    validators: Sequence[PublicationValidator] = ()
+    """Who has a word in what is published."""
 
 
 class PublishingHandler:
@@ -77,6 +80,7 @@ class PublishingHandler:
             prepare_ms=options.prepare_ms,
             providers=options.providers,
             host_policy=options.host_policy,
+            validators=options.validators,
         )
 
     def local(self, item: object, unit: Unit) -> Decided:

@@ -11,14 +11,17 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from interlock.domain.messages import ProjectionAnswered
-from interlock.log.port import Log, LogError
+from interlock.log.port import Log, LogError, Record, Shard
 from interlock.processors.mail import Cause, client_record
 from interlock.processors.ports import Codec, Topics
+from interlock.processors.publishing.observers import Observation
 
 log = logging.getLogger(__name__)
 
 AGAIN_S = 2.0
 """After this long an answer that publishing has not acted on is sent again, in seconds."""
+TOGETHER_MAX = 256
+"""Answers in one batch: a few hundred bytes each."""
 
 
 class Changes(Protocol):
@@ -40,8 +43,10 @@ class Preparation:
         wire: Log,
         codec: Codec,
         topics: Topics,
+        observation: Observation | None = None,
     ) -> None:
-        """`pending` gives what the rows say is not answered yet."""
+        """`pending` gives what the rows say is not answered yet; `observation` may hold an answer up, or change it."""
+        self._observation = observation
         self._changes = changes
         self._pending = pending
         self._log = wire
@@ -52,19 +57,47 @@ class Preparation:
     async def run(self) -> None:
         """Answers for ever; ends only by cancellation."""
         loop = asyncio.get_running_loop()
-        while True:
-            pending = self._pending()
-            self._sent_s = {one: at for one, at in self._sent_s.items() if one in pending}
-            for answer in pending:
-                if loop.time() - self._sent_s.get(answer, float("-inf")) >= AGAIN_S:
-                    await self._send(answer)
-                    self._sent_s[answer] = loop.time()
-            await self._changes.changed(AGAIN_S if pending else None)
-
-    async def _send(self, answer: ProjectionAnswered) -> None:
-        shard = self._topics.inbox("publishing", self._topics.partition("publishing", answer.shell))
-        cause = Cause(f"view:{answer.kind}", f"publication:{answer.publication_id}", "")
         try:
-            await self._log.send(shard, [client_record(self._codec, answer.shell, answer, cause)])
+            while True:
+                asked = self._pending()
+                pending = asked if self._observation is None else self._observation.answers(asked)
+                waiting = frozenset(pending)
+                self._sent_s = {one: at for one, at in self._sent_s.items() if one in waiting}
+                now_s = loop.time()
+                due = [each for each in pending if now_s - self._sent_s.get(each, float("-inf")) >= AGAIN_S]
+                for start in range(0, len(due), TOGETHER_MAX):
+                    await self._send(due[start : start + TOGETHER_MAX])
+                await self._news(AGAIN_S if asked else None)
+        finally:
+            if self._observation is not None:
+                self._observation.close()
+
+    async def _news(self, wait_s: float | None) -> None:
+        """Returns when the view has moved, an observer has ended, or after so many seconds."""
+        if self._observation is None or not self._observation.under_way:
+            await self._changes.changed(wait_s)
+            return
+        waits = [
+            asyncio.ensure_future(self._changes.changed(wait_s)),
+            asyncio.ensure_future(self._observation.news()),
+        ]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    async def _send(self, answers: Sequence[ProjectionAnswered]) -> None:
+        """Sends them together, since each send waits for a flush, and many candidates may be prepared at once."""
+        batches: dict[Shard, list[Record]] = {}
+        for answer in answers:
+            shard = self._topics.inbox("publishing", self._topics.partition("publishing", answer.shell))
+            cause = Cause(f"view:{answer.kind}", f"publication:{answer.publication_id}", "")
+            batches.setdefault(shard, []).append(client_record(self._codec, answer.shell, answer, cause))
+        try:
+            for shard, batch in batches.items():
+                await self._log.send(shard, batch)
         except LogError as error:
-            log.warning("the answer of %s for %s is sent again: %s", answer.kind, answer.publication_id, error)
+            log.warning("%d answers of %s are sent again: %s", len(answers), answers[0].kind, error)
+        now_s = asyncio.get_running_loop().time()
+        self._sent_s.update(dict.fromkeys(answers, now_s))

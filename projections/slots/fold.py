@@ -1,10 +1,11 @@
 """How the publishing journal becomes slots and publications."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from interlock.domain.publishing.answers import told_conflict
+from interlock.domain.publishing.binding import told_binding
 from interlock.domain.publishing.claims.events import ClaimsChanged
 from interlock.domain.publishing.executable.events import ExecutableSaved
 from interlock.domain.publishing.publication.events import (
@@ -112,6 +113,7 @@ def _stage(event: PublicationStaged, rows: Rows) -> None:
         definition_version=event.definition_version,
         artifact_id=event.artifact_id,
         deadline_ms=event.deadline_ms,
+        triggers=_array(told_binding(each) for each in event.bindings),
         staged_at_ms=event.at_ms,
     )
     rows.put(PUBLICATIONS, staged)
@@ -213,7 +215,7 @@ def _repaired(event: ProjectionRepaired, revision: int, rows: Rows) -> None:
     rows.put(DRIFT, drift)
 
 
-def _array(items: Iterable[dict[str, str]]) -> str:
+def _array(items: Iterable[Mapping[str, object]]) -> str:
     """Items as a JSON array; "" for none."""
     found = list(items)
     return json.dumps(found, ensure_ascii=False) if found else ""
@@ -227,4 +229,4 @@ def _known(publication_id: str, rows: Rows) -> PublicationRow:
 
 
 _TABLES: Final = (*TABLES, INTENTS, REFERENCES, UNPUBLISHES, UNPUBLISH_REACHED)
-VIEW: Final = View(name="slots", contexts=("publishing",), tables=_TABLES, fold=each_event(fold), version=3)
+VIEW: Final = View(name="slots", contexts=("publishing",), tables=_TABLES, fold=each_event(fold), version=4)

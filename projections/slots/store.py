@@ -82,6 +82,8 @@ class PublicationRow(NamedTuple):
     """1 where another owner was to be no obstacle."""
     source_reference_id: str = ""
     """The reference that was created with its activation."""
+    triggers: str = ""
+    """Its bindings with their routes and schedules, as a JSON array; "" before it is staged, and where it has none."""
 
 
 class ProjectionRow(NamedTuple):

@@ -5,7 +5,7 @@ whoever matches a request or fires an occurrence asks the slot's publication (PU
 file with the bindings, so that a candidate is prepared, activated and removed in them all at once.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from interlock.domain.definitions.templates import TemplateFault, shape
 from interlock.domain.publishing.publication.events import Binding
@@ -43,13 +43,19 @@ class ScheduleRow(NamedTuple):
     node_id: str
     claim: str
     """With slot and instant it names an occurrence (SCH-02)."""
-    kind: str
-    """ "interval" or "cron"."""
+    kind: Literal["interval", "cron"]
     every_ms: int
     expression: str
     zone: str
-    gap: str
-    overlap: str
+    gap: Literal["shift", "skip"]
+    overlap: Literal["first", "last", "both"]
+
+
+class Offers(NamedTuple):
+    """The routes and schedules of one publication."""
+
+    routes: tuple[RouteRow, ...]
+    schedules: tuple[ScheduleRow, ...]
 
 
 ROUTES = Table("routes", RouteRow, ("publication_id", "binding_id"), indexes=(("shell", "state"),))

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from interlock.projections.reader import ViewReader
-from interlock.projections.trigger_index.offers import ROUTES, SCHEDULES, RouteRow, ScheduleRow
+from interlock.projections.trigger_index.offers import ROUTES, SCHEDULES, Offers, RouteRow, ScheduleRow
 from interlock.projections.trigger_index.store import ASKS, BINDINGS, AskRow, BindingRow
 
 
@@ -16,6 +16,10 @@ class TriggerIndex(Protocol):
 
     def bindings(self, publication_id: str) -> tuple[BindingRow, ...]:
         """All rows of a publication, prepared ones included: for who compares or explains, not for who starts work."""
+        ...
+
+    def offers(self, publication_id: str) -> Offers:
+        """The routes and schedules of a publication, prepared ones included."""
         ...
 
     def routes(self, shell: str) -> tuple[RouteRow, ...]:
@@ -47,6 +51,14 @@ class SqliteTriggerIndex:
         """All rows of a publication, prepared ones included."""
         with self._reader.snapshot() as snapshot:
             return tuple(snapshot.select(BINDINGS, "publication_id = ? ORDER BY binding_id", (publication_id,)))
+
+    def offers(self, publication_id: str) -> Offers:
+        """The routes and schedules of a publication, prepared ones included."""
+        with self._reader.snapshot() as snapshot:
+            return Offers(
+                tuple(snapshot.select(ROUTES, "publication_id = ? ORDER BY binding_id", (publication_id,))),
+                tuple(snapshot.select(SCHEDULES, "publication_id = ? ORDER BY binding_id", (publication_id,))),
+            )
 
     def routes(self, shell: str) -> tuple[RouteRow, ...]:
         """The route table of a shell; what is prepared is not in it."""

@@ -2,6 +2,7 @@
 
 from typing import Literal, NamedTuple
 
+from interlock.domain.definitions.executable import Cardinality
 from interlock.domain.publishing.publication.events import Binding
 from interlock.projections.rows import Table
 
@@ -37,8 +38,7 @@ class BindingRow(NamedTuple):
     """The stimulus name."""
     identity: str
     """Of both, normalised; what a stimulus is looked up by."""
-    cardinality: str
-    """ "exclusive" or "fan-out"."""
+    cardinality: Cardinality
     claim: str
 
 

@@ -22,6 +22,7 @@ from interlock.processors.ports import Codec
 from interlock.runtime import compose
 from interlock.runtime.backend import Backend
 from interlock.runtime.engine import Engine
+from interlock.runtime.extensions import Extensions
 from interlock.runtime.roles import ROLES, Role
 from interlock.runtime.settings import Settings
 
@@ -121,14 +122,16 @@ async def serving(
     log: MemoryLog | None = None,
     codec: Codec | None = None,
     providers: Sequence[TriggerProvider] = PROVIDERS,
+    extensions: Extensions | None = None,
 ) -> AsyncGenerator[Service, None]:
     """A service from its start to its end; it is not said to be ready. `codec` is that of another release."""
     absence = Absence()
     log = log or MemoryLog(faults=absence)
     settings = Settings(log="memory:", data=data, routing_shards=2, executions_shards=2, stimuli_partitions=1)
     presented = activities or Activities((reserve, refuse, linger))
-    engine = compose.build(settings, roles, presented, backend=_backend(log))
-    parts = replace(engine.parts, codec=codec or engine.parts.codec, providers=providers)
+    added = extensions or Extensions(providers=tuple(providers))
+    engine = compose.build(settings, roles, presented, backend=_backend(log), extensions=added)
+    parts = replace(engine.parts, codec=codec or engine.parts.codec)
     engine = Engine(settings, roles, parts)
     await engine.start()
     app = create_app(engine, open_queries(data / "views", engine.parts.codec))

@@ -24,7 +24,7 @@ OUTSIDE = {
     "definitions/document.py": {"pydantic", "pydantic_core"},
     "definitions/schedules.py": {"croniter", "datetime", "zoneinfo"},
 }
-"""Documents enter as text, and pydantic reads them. Calendars are arithmetic on the instants that are handed in, and the
+"""Documents enter as text, and pydantic reads them. Calendars are arithmetic on instants that are handed in, and the
 rules of zones are tables; `datetime.now` is not among what is used, which the test of schedules shows."""
 REACHES_OUT = {"open", "print", "input", "exec", "eval", "compile", "__import__", "breakpoint", "globals", "id", "hash"}
 """Built-in functions that act, or that answer differently in each process."""

@@ -95,7 +95,7 @@ def plain(item: Any, schema: Any, union: bool = False) -> Any:
     if isinstance(schema, list):
         # An optional record: its branch of the union.
         short = types[type(item)].rpartition(".")[2]
-        branch = next(each for each in cast("list[Any]", schema) if each != "null" and each["name"] == short)
+        branch = next(each for each in cast(Any, schema) if each != "null" and each["name"] == short)
         return types[type(item)], plain(item, branch)
     definition = catalog().newest(CODEC.type_name(item)).definition if union else schema
     fields = {field["name"]: plain(getattr(item, field["name"]), field["type"]) for field in definition["fields"]}

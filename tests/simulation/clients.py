@@ -266,7 +266,7 @@ class Clients:
         definition = DEFINITIONS[item.definition]
         text = document(definition, item.version, None)
         wish = Wish(shell="default", slot=item.slot, expect_revision=None, owner=None, take_over=False)
-        outcome = preflight(shard, wish, text)
+        outcome = preflight(shard, wish, text, now_ms=self._world.clock.now_ms())
         if isinstance(outcome, Refusal):
             raise Violation("preflight", f"expected to look ahead at {definition.name}, found {outcome.sentence}")
         self.preflights += 1

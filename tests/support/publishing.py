@@ -11,6 +11,7 @@ from interlock.domain.definitions.executable import Cardinality
 from interlock.domain.definitions.providers import PROVIDERS, Descriptor, TriggerProvider
 from interlock.domain.messages import Owner, ProjectionAnswered, Publish, Reply, Restore, RoutingReached, Unpublish
 from interlock.domain.publishing.candidate import Wish
+from interlock.domain.publishing.checks import PublicationValidator
 from interlock.domain.publishing.decide import decide, due, publication_id
 from interlock.domain.publishing.policy import HostPolicy
 from interlock.domain.publishing.publication.commands import PublicationCommand
@@ -157,6 +158,7 @@ class Desk:
     routing_shards: int = 2
     kinds: tuple[str, ...] = (KIND,)
     host_policy: HostPolicy = "default"
+    validators: tuple[PublicationValidator, ...] = ()
     changes: list[Change] = field(default_factory=list[Change])
     intents: list[Intent] = field(default_factory=list[Intent])
 
@@ -176,6 +178,7 @@ class Desk:
             prepare_ms=PREPARE_MS,
             providers=WITH_GATES,
             host_policy=self.host_policy,
+            validators=self.validators,
         )
 
     def due(self) -> Decided:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TypeVar, cast
 
 from interlock.domain.messages import Owner as DomainOwner
+from interlock.domain.publishing.notices import notices
 from interlock.projections.executions.query import ExecutionView
 from interlock.projections.executions.store import ExecutionRow, StepRow
 from interlock.projections.history.query import HistoryEntry as HistoryRow
@@ -38,6 +39,7 @@ from interlock.sdk.types import (
     Step,
     Stimulus,
     StimulusDetail,
+    Trigger,
     Unpublish,
     Unserved,
     Wait,
@@ -120,7 +122,14 @@ def publication_detail(view: PublicationView, passed: Mapping[str, int]) -> Publ
         unpublish=None if view.unpublish is None else _unpublish(view.unpublish),
         intents=tuple(_intent(each, passed) for each in view.intents),
         source_reference=None if view.reference is None else _reference(view, view.reference),
+        triggers=triggers(view.publication),
+        warnings=notices(triggers(view.publication)),
     )
+
+
+def triggers(row: PublicationRow) -> tuple[Trigger, ...]:
+    """What starts runs of a publication while it has authority."""
+    return _items(Trigger, row.triggers)
 
 
 def _intent(row: IntentRow, passed: Mapping[str, int]) -> ProjectionIntent:

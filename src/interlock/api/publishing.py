@@ -26,6 +26,7 @@ from interlock.domain.messages import Publish, Restore
 from interlock.domain.publishing.candidate import Wish
 from interlock.domain.publishing.claims.events import Claim as DomainClaim
 from interlock.domain.publishing.decide import publication_id
+from interlock.domain.publishing.notices import notices
 from interlock.domain.publishing.preflight import Preflight as Outcome
 from interlock.domain.publishing.preflight import preflight as look_ahead
 from interlock.domain.publishing.publication.state import Status
@@ -78,6 +79,8 @@ async def preflight(context: Context, request: Request) -> Answer[Preflight]:
         body.document_text(),
         providers=context.engine.parts.providers,
         host_policy=context.engine.settings.slot_policy,
+        validators=context.engine.parts.validators,
+        now_ms=context.now_ms(),
     )
     if isinstance(outcome, Refusal):
         raise refused(told_refusal(outcome))
@@ -233,6 +236,7 @@ async def _pending(context: Context, shell: str, command_id: str) -> Published:
         artifact_id=row.artifact_id,
         version=row.definition_version,
         restores=row.restores,
+        warnings=notices(answers.triggers(row)),
         missing=answers.missing(found) or ("its answer is on its way; send the same command again",),
     )
 
@@ -255,6 +259,7 @@ def _outcome(outcome: Outcome) -> Preflight:
         owner=answers.owner(outcome.owner),
         found_owner=answers.owner(outcome.found_owner),
         beside=outcome.beside,
+        warnings=outcome.warnings,
         conflicts=tuple(
             Conflict(
                 claim=each.claim,

@@ -33,8 +33,20 @@ async def examine(log: str, data: Path | None, api: str) -> list[Finding]:
         findings.append(Finding(what="log", ok=True, found=f"none yet at {missing}; `interlock up` makes it"))
     else:
         findings += [await _asked("topics", settings, _topics), await _asked("clock", settings, _clock)]
+    findings += _extensions()
     findings.append(_api(find_api(api)))
     return findings
+
+
+def _extensions() -> list[Finding]:
+    """What other packages add to this process; one line for each that is broken, and none where there is nothing."""
+    # Loaded where it is needed, for it loads what others have written.
+    from interlock.runtime.extensions import load_extensions
+
+    found = load_extensions()
+    remedy = "mend or remove that package; what it validates or observes can't be published meanwhile"
+    loaded = [Finding(what="extensions", ok=True, found="; ".join(found.names))] if found.names else []
+    return [*loaded, *(Finding(what="extensions", ok=False, found=str(each), remedy=remedy) for each in found.broken)]
 
 
 def _python() -> Finding:

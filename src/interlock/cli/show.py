@@ -22,6 +22,7 @@ from interlock.sdk.types import (
     SourceReference,
     Stimulus,
     StimulusDetail,
+    Trigger,
     Unpublish,
     Unpublished,
     ViewStatus,
@@ -49,6 +50,7 @@ def preflight(outcome: Preflight) -> None:
             ("owner", _owner(outcome.found_owner)),
             ("would be owned by", "" if outcome.owner == outcome.found_owner else _owner(outcome.owner) or "nobody"),
             ("stays beside", ", ".join(outcome.beside)),
+            *(("warning", each) for each in outcome.warnings),
         ]
     )
 
@@ -70,6 +72,7 @@ def published(found: Published) -> None:
             ("command", found.command_id),
             ("replaced by", found.replaced_by),
             ("unpublished by", found.unpublished_by),
+            *(("warning", each) for each in found.warnings),
         ]
     )
     if found.status == "pending":
@@ -162,11 +165,25 @@ def publication(found: PublicationDetail) -> None:
             ("unpublished", "" if found.unpublish is None else _by(found.unpublish)),
             *((f"{each.operation} {each.kind}", _intent(each)) for each in found.intents),
             ("source reference", _reference(found.source_reference)),
+            *((f"starts on {each.node_id}", _trigger(each)) for each in found.triggers),
+            *(("warning", each) for each in found.warnings),
             ("reason", row.reason),
             *((f"fault {each.code}", f"{each.where}: {_expected(each)}") for each in row.faults),
             *map(_conflict, row.conflicts),
         ]
     )
+
+
+def _trigger(found: Trigger) -> str:
+    """What starts runs, and how it is reached."""
+    if route := found.route:
+        return f"{route.method} {route.template}"
+    if schedule := found.schedule:
+        if schedule.kind == "interval":
+            return f"every {schedule.every_ms / 1000:g} s"
+        rules = f" (a time that is jumped over: {schedule.gap}; one that comes twice: {schedule.overlap})"
+        return f"{schedule.expression} in {schedule.zone}{rules}"
+    return f"{found.type} {found.name}"
 
 
 def stimuli(page: Page[Stimulus]) -> None:

@@ -27,6 +27,7 @@ from interlock.processors.ports import Bounds
 from interlock.runtime.backend import Backend
 from interlock.runtime.clock import SystemClock, random_id
 from interlock.runtime.engine import Engine, Parts
+from interlock.runtime.extensions import Extensions, load_extensions
 from interlock.runtime.roles import Role
 from interlock.runtime.settings import Settings
 from interlock.runtime.snapshot_files import SnapshotFiles
@@ -50,8 +51,13 @@ def build(
     *,
     backend: Backend | None = None,
     bounds: Bounds | None = None,
+    extensions: Extensions | None = None,
 ) -> Engine:
-    """An engine for production; a test hands in a backend. Must be called on the running loop. Raises `UnknownLog`."""
+    """An engine for production; a test hands in a backend, or extensions instead of those that are installed.
+
+    Must be called on the running loop. Raises `UnknownLog`.
+    """
+    added = load_extensions() if extensions is None else extensions
     parts = Parts(
         backend=backend or open_backend(settings),
         codec=AvroCodec(),
@@ -60,6 +66,9 @@ def build(
         invoker=invoker,
         chance=random.Random(),
         bounds=bounds or Bounds(),
+        providers=added.providers,
+        validators=added.validators,
+        observers=added.observers,
         # A log that is gone with its process leaves nothing to begin with.
         snapshots=None if settings.log_url.startswith("memory:") else SnapshotFiles(settings.data / "snapshots"),
     )

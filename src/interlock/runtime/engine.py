@@ -10,12 +10,13 @@ which `/health/live` tells, and the others go on.
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from interlock.domain.definitions.providers import PROVIDERS, TriggerProvider
 from interlock.domain.executions.execution.state import ExecutionState
+from interlock.domain.publishing.checks import PublicationValidator
 from interlock.domain.publishing.shard import PublishingShard
 from interlock.log.port import NotNow, Refused, Shard, Unavailable
 from interlock.processors.executions.handler import ExecutionsHandler, ExecutionsOptions
@@ -24,6 +25,7 @@ from interlock.processors.ingress import Ingress
 from interlock.processors.ownership import Handler, Ownership
 from interlock.processors.ports import Bounds, Clock, Codec, Ids, SnapshotStore, Topics
 from interlock.processors.publishing.handler import PublishingHandler, PublishingOptions
+from interlock.processors.publishing.observers import Observation, PublicationObserver, described
 from interlock.processors.publishing.preparation import Preparation
 from interlock.processors.reconciler import Reconciler
 from interlock.processors.replica import AuthorityReplica
@@ -75,6 +77,10 @@ class Parts:
     """Where is kept what was folded, so that the next start is fast; None where every start folds all journals."""
     providers: Sequence[TriggerProvider] = PROVIDERS
     """Who describes the triggers of documents; the same in every process."""
+    validators: Sequence[PublicationValidator] = ()
+    """Who has a word in what is published; the same in every process."""
+    observers: Sequence[PublicationObserver] = ()
+    """Who is told of a candidate before it has authority, where the trigger index is held."""
 
 
 class Engine:
@@ -239,13 +245,15 @@ class Engine:
             await host.start()
             self.views[view.name] = host
         index = self.views[TRIGGER_INDEX.name]
-        holder = TriggerIndexHolder(index, SqliteTriggerIndex(ViewReader(directory, TRIGGER_INDEX)))
+        rows = SqliteTriggerIndex(ViewReader(directory, TRIGGER_INDEX))
+        holder = TriggerIndexHolder(index, rows)
         preparation = Preparation(
             index,
             holder.pending_answers,
             wire=self.parts.backend.log,
             codec=self.parts.codec,
             topics=self.topics,
+            observation=Observation(self.parts.observers, lambda identity: described(rows, identity)),
         )
         self._run("preparation of triggers", preparation.run())
         self._run(
@@ -346,6 +354,7 @@ class Engine:
             prepare_ms=self.settings.prepare_ms,
             host_policy=self.settings.slot_policy,
             providers=self.parts.providers,
+            validators=self.parts.validators,
         )
 
     def _routing_handler(self, partition: int) -> Handler:
@@ -384,10 +393,13 @@ class Engine:
         self._closers.append(source.close)
         self._run("ingress", self.ingress.run())
 
-    def _run(self, name: str, work: Awaitable[None]) -> None:
-        self._tasks.append(asyncio.ensure_future(self._watched(name, work)))
+    def _run(self, name: str, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.ensure_future(self._watched(name, work))
+        # A task that is cancelled before its first step has not begun with it, and nobody else would end it.
+        task.add_done_callback(lambda _: work.close())
+        self._tasks.append(task)
 
-    async def _watched(self, name: str, work: Awaitable[None]) -> None:
+    async def _watched(self, name: str, work: Coroutine[object, object, None]) -> None:
         try:
             await work
         except asyncio.CancelledError:

@@ -99,7 +99,7 @@ def test_a_preflight_names_who_decided_and_what_stays_beside_it() -> None:
     desk.activate("c1")
 
     def look(text: str, slot: str | None = None) -> Preflight:
-        found = preflight(desk.shard, wish(slot), text, providers=WITH_GATES)
+        found = preflight(desk.shard, wish(slot), text, providers=WITH_GATES, now_ms=desk.now_ms)
         assert isinstance(found, Preflight)
         return found
 

@@ -8,7 +8,7 @@ from tests.support.publishing import WITH_GATES, Desk, document, publish, wish
 
 
 def look(desk: Desk, text: str, slot: str | None = None, expect_revision: int | None = None) -> Preflight:
-    found = preflight(desk.shard, wish(slot, expect_revision), text, providers=WITH_GATES)
+    found = preflight(desk.shard, wish(slot, expect_revision), text, providers=WITH_GATES, now_ms=desk.now_ms)
     assert isinstance(found, Preflight), found
     return found
 
@@ -62,7 +62,7 @@ def test_a_revision_that_has_passed_would_lose() -> None:
 def test_it_is_refused_as_the_publish_would_be() -> None:
     desk = Desk()
     for text, slot, revision in (("{", None, None), (document(), " ", None), (document(), None, 4)):
-        refusal = preflight(desk.shard, wish(slot, revision), text)
+        refusal = preflight(desk.shard, wish(slot, revision), text, now_ms=desk.now_ms)
         assert isinstance(refusal, Refusal)
         assert refusal == desk.ask(publish("c1", text, slot=slot, expect_revision=revision))
 
@@ -70,7 +70,7 @@ def test_it_is_refused_as_the_publish_would_be() -> None:
 def test_it_says_what_is_wrong_with_a_document_as_the_publish_does() -> None:
     desk = Desk()
     text = document(on=("nobody:knows",))
-    refusal = preflight(desk.shard, wish(), text)
+    refusal = preflight(desk.shard, wish(), text, now_ms=desk.now_ms)
     assert isinstance(refusal, Refusal)
     desk.ask(publish("c1", text))
     failure = desk.publication("c1").failure

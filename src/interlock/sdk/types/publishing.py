@@ -18,6 +18,50 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """Where an HTTP endpoint is found."""
+
+    method: str
+    template: str
+    """Its path as its author wrote it, such as "/orders/:id"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """When a trigger is due by itself."""
+
+    kind: str
+    """ "interval" or "cron"."""
+    every_ms: int
+    """The interval; 0 for a cron expression."""
+    expression: str
+    """The cron expression; "" for an interval."""
+    zone: str
+    """Whose wall clock it is about; "" for an interval."""
+    gap: str
+    """What becomes of a time that the clock jumps over: "shift" or "skip"."""
+    overlap: str
+    """Which one counts of a time that comes twice: "first", "last" or "both"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trigger:
+    """What starts runs of a publication while it has authority."""
+
+    node_id: str
+    binding_id: str
+    type: str
+    """The type of the stimuli that it is for, such as "Event"."""
+    name: str
+    """Their name."""
+    claim: str
+    cardinality: str
+    """exclusive: nobody else in the shell may have its claim · fan-out: several may."""
+    route: Route | None = None
+    schedule: Schedule | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
     """Whose a slot is."""
 
@@ -54,6 +98,8 @@ class Preflight:
     """Whose it is."""
     beside: tuple[str, ...] = ()
     """Other slots of the definition that would go on starting work."""
+    warnings: tuple[str, ...] = ()
+    """What a publisher should know although nothing is wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +131,8 @@ class Published:
     """Why there was nothing to do."""
     at_least: str = ""
     """The position that a query may carry to know of it."""
+    warnings: tuple[str, ...] = ()
+    """What a publisher should know although nothing is wrong."""
     missing: tuple[str, ...] = ()
     """What it still waits for, in words."""
 
@@ -266,6 +314,10 @@ class PublicationDetail:
     """What was created with its activation; None before that."""
     intents: tuple[ProjectionIntent, ...] = ()
     """What is wanted of each view for it."""
+    triggers: tuple[Trigger, ...] = ()
+    """What starts its runs while it has authority; empty before it is staged."""
+    warnings: tuple[str, ...] = ()
+    """What a publisher should know although nothing is wrong."""
     mark: str = ""
     """Given as `seen` with `wait`, the next answer comes once something is different."""
 

@@ -1,0 +1,84 @@
+"""What observers can do to an answer: hold it up, turn it into a failure, and nothing else."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from interlock.domain.messages import ProjectionAnswered
+from interlock.processors.publishing.observers import OBSERVE_S, Observation, PreparedPublication, observed
+from interlock.testing.virtual_time import run_virtual
+
+PUBLICATION = PreparedPublication(
+    publication_id="p1", shell="default", definition_id="orders", slot_id="s1", artifact_id="a1", triggers=()
+)
+ANSWER = ProjectionAnswered(shell="default", publication_id="p1", kind="trigger-index", prepared=True)
+
+
+@dataclass
+class Observer:
+    """Takes its time, and raises if it shall."""
+
+    id: str
+    takes_s: float = 0
+    raises: BaseException | None = None
+    told: list[str] = field(default_factory=list[str])
+
+    async def prepared(self, publication: PreparedPublication) -> None:
+        self.told.append(publication.publication_id)
+        await asyncio.sleep(self.takes_s)
+        if self.raises is not None:
+            raise self.raises
+
+
+def test_the_first_observer_that_fails_is_named_and_those_behind_it_are_not_told() -> None:
+    """Proves: TRG-06"""
+    last = Observer("last")
+    for raises in (RuntimeError("down"), SystemExit(3)):
+        why = run_virtual(observed([Observer("first"), Observer("gateway", raises=raises), last], PUBLICATION))
+        assert "publication observer 'gateway' raised" in why
+    assert last.told == []
+
+
+def test_an_observer_that_takes_too_long_fails_the_publish() -> None:
+    """Proves: TRG-06"""
+    why = run_virtual(observed([Observer("slow", takes_s=OBSERVE_S + 1)], PUBLICATION))
+    assert "'slow' took longer than 10 s" in why
+    assert run_virtual(observed([Observer("slow", takes_s=OBSERVE_S - 1)], PUBLICATION)) == ""
+
+
+def test_an_answer_is_held_up_until_the_observers_have_ended_and_each_is_told_once() -> None:
+    """Proves: TRG-06"""
+
+    async def story() -> None:
+        observer, failing = Observer("slow", takes_s=5), Observer("failing", raises=ValueError("no"))
+        observation = Observation([observer, failing], lambda _: PUBLICATION)
+        assert observation.answers([ANSWER]) == []
+        assert observation.under_way
+        await observation.news()
+        (told,) = observation.answers([ANSWER])
+        assert not told.prepared
+        assert "'failing' raised ValueError: no" in told.reason
+        assert observation.answers([ANSWER]) == [told]
+        assert observer.told == ["p1"]
+
+    run_virtual(story())
+
+
+def test_a_candidate_that_is_gone_meanwhile_is_waited_for_no_more() -> None:
+    async def story() -> None:
+        observation = Observation([Observer("slow", takes_s=5)], lambda _: PUBLICATION)
+        assert observation.answers([ANSWER]) == []
+        await asyncio.sleep(0)
+        assert observation.answers([]) == []
+        await asyncio.sleep(0)
+        assert not observation.under_way
+
+    run_virtual(story())
+
+
+def test_without_observers_every_answer_goes_out_at_once() -> None:
+    async def story() -> None:
+        observation = Observation([], lambda _: PUBLICATION)
+        assert observation.answers([ANSWER]) == [ANSWER]
+        assert not observation.under_way
+
+    run_virtual(story())
