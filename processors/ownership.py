@@ -20,7 +20,7 @@ from interlock.domain.refusal import Refusal
 from interlock.domain.reply import refused
 from interlock.domain.sharding import digest
 from interlock.log.frame import Append, is_event
-from interlock.log.journal import START, Journal, Position
+from interlock.log.journal import START, Journal, Position, behind
 from interlock.log.port import Log, Shard, Stored
 from interlock.processors.counted import Counted, KeptBook
 from interlock.processors.courier import Couriers, for_users
@@ -161,6 +161,7 @@ class Ownership:
         self._changed_received: dict[str, int] = {}
         self._changed_delivered: dict[str, int] = {}
         self._counted = Counted()
+        self._at = START
         self._keeper = keeper
         self._nobodys_schema = ""
         """The last fingerprint that was asked for and that nobody has registered."""
@@ -214,7 +215,7 @@ class Ownership:
                 self._handler.apply(stream, recorded(codec, journal, entry.offset, entry.value))
             else:
                 promised.append(self._fold_promise(journal, entry, append.frame.number))
-        self._count(progress, promised, append.frame.size)
+        self._count(progress, promised, append.frame.size, behind(append))
 
     def _fold_promise(self, journal: Shard, entry: Stored, append: int) -> Outgoing:
         start = next(i for i, (name, _) in enumerate(entry.headers) if name == "destination")
@@ -252,7 +253,6 @@ class Ownership:
         filling.add_done_callback(lambda _: self._mailbox.wake())
         self._couriers.put([one for kept in self._counted.undelivered.values() for one in kept])
         self._handler.committed(self._mailbox)
-        self._snapshot()
         try:
             while not self._stopping:
                 await self._mailbox.wait(self._until_due())
@@ -274,7 +274,7 @@ class Ownership:
                 "%s/%d stops with promises undelivered; they are in the journal", self._context, self._partition
             )
         if self._keeper is not None and self._keeper.worth_finishing:
-            await self._keeper.finish(self._position, *self.kept())
+            await self._keeper.finish(self._at, *self.kept())
 
     def stop(self) -> None:
         """Asks `work` to end after the turn that is under way."""
@@ -451,30 +451,23 @@ class Ownership:
         entries = unit.events + unit.intents
         await self.journal.append(self._codec.encode(progress), entries)
         self._couriers.put(unit.outgoing)
-        self._count(progress, unit.outgoing, 1 + len(entries))
-        self._snapshot()
+        self._count(progress, unit.outgoing, 1 + len(entries), self.journal.position)
         self._handler.committed(self._mailbox)
 
-    def _count(self, progress: Progress, promised: Sequence[Outgoing], records: int) -> None:
-        """Takes an append that counts, in replay as in life."""
+    def _count(self, progress: Progress, promised: Sequence[Outgoing], records: int, at: Position) -> None:
+        """Takes an append that counts, in replay as in life; nothing is decided here that doesn't count."""
         self._counted.note(progress, promised)
         answers = self._book.answers
         while len(answers) > ANSWERS_KEPT_MAX:
             oldest = next(iter(answers))
             del answers[oldest]
             self._book.answered_at.pop(oldest, None)
+        self._at = at
         if self._keeper is not None:
             self._keeper.folded(records)
-
-    def _snapshot(self) -> None:
-        """Right behind an append, where nothing is decided that doesn't count."""
-        if self._keeper is not None and self._keeper.due:
-            self._keeper.write(self._position, *self.kept())
-
-    @property
-    def _position(self) -> Position:
-        assert self.journal is not None, "expected open before work"
-        return self.journal.position
+            # Also while it is being opened: who is interrupted again and again still comes further each time.
+            if self._keeper.due:
+                self._keeper.write(at, *self.kept())
 
     def kept(self) -> tuple[object, ...]:
         """What a snapshot keeps, behind the last append; to be asked for where nothing is decided beyond that."""

@@ -11,7 +11,7 @@ from typing import Final
 from interlock.domain.publishing.authority import Authority, KeptAuthority
 from interlock.domain.publishing.shard import PublishingShard
 from interlock.log.frame import is_event
-from interlock.log.journal import START, JournalReader, Position
+from interlock.log.journal import START, Breath, JournalReader, Position, behind
 from interlock.log.port import Log, Shard, Unavailable
 from interlock.processors.mail import recorded
 from interlock.processors.ports import Codec
@@ -74,6 +74,7 @@ class AuthorityReplica:
         """Follows for ever; ends only by cancellation, or loudly where the journal can't be folded."""
         reader = JournalReader(self._log, self._journal, await self._begin(keeper))
         goal: int | None = None
+        breath = Breath()
         try:
             while True:
                 try:
@@ -86,6 +87,7 @@ class AuthorityReplica:
                     await asyncio.sleep(self._wait_s)
                     continue
                 for append in appends:
+                    await breath.after(append.frame.size)
                     for entry in append.entries:
                         if is_event(entry):
                             stream = entry.key.decode("utf-8", "surrogatepass")
@@ -93,12 +95,11 @@ class AuthorityReplica:
                             self.authority.apply(stream, event)
                             if self._whole is not None:
                                 self._whole.apply(stream, event)
-                    self._position = append.frame.number
+                    self._position, self._at = append.frame.number, behind(append)
                     if keeper is not None:
                         keeper.folded(append.frame.size)
-                self._at = reader.position
-                if keeper is not None and self.warm and keeper.due:
-                    keeper.write(*self._kept())
+                        if keeper.due:
+                            keeper.write(*self._kept())
                 if reader.next_offset > self._next_offset:
                     self._next_offset = reader.next_offset
                     self._moved.set()
