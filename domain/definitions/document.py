@@ -18,6 +18,7 @@ from pydantic import (
     Discriminator,
     Field,
     Tag,
+    TypeAdapter,
     ValidationError,
     model_validator,
 )
@@ -168,6 +169,9 @@ TaggedTrigger = Annotated[
 ]
 
 
+_TRIGGER: Final[TypeAdapter[TriggerPart]] = TypeAdapter(TaggedTrigger)
+
+
 class StepPart(Part):
     """What every step has."""
 
@@ -273,6 +277,14 @@ def parse(text: str) -> Document | Refusal:
         return _too_deep()
     try:
         return Document.model_validate(value)
+    except ValidationError as error:
+        return _misfit(error)
+
+
+def parse_trigger(value: object) -> TriggerPart | Refusal:
+    """The trigger that a JSON value holds, by itself."""
+    try:
+        return _TRIGGER.validate_python(value)
     except ValidationError as error:
         return _misfit(error)
 

@@ -10,15 +10,20 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from interlock.activities import ActivityContext, activity
-    from interlock.workflow import Workflow, event
+    from interlock.triggers import cron, event, http, timer, trigger
+    from interlock.workflow import Workflow
 
-__all__ = ["ActivityContext", "Workflow", "activity", "event"]
+__all__ = ["ActivityContext", "Workflow", "activity", "cron", "event", "http", "timer", "trigger"]
 
 _HOMES = {
     "ActivityContext": "interlock.activities",
     "Workflow": "interlock.workflow",
     "activity": "interlock.activities",
-    "event": "interlock.workflow",
+    "cron": "interlock.triggers",
+    "event": "interlock.triggers",
+    "http": "interlock.triggers",
+    "timer": "interlock.triggers",
+    "trigger": "interlock.triggers",
 }
 
 

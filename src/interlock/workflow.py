@@ -2,7 +2,7 @@
 
     orders = (
         Workflow("orders", input=Order)
-        .on(event("order.placed"))
+        .on(event("order.placed"), http.post("/orders"))
         .then(reserve)
         .wait_for(event("payment.received"), correlate="order_id", timeout="2d")
         .then(ship)
@@ -36,6 +36,7 @@ from interlock.activities import (
 from interlock.domain.definitions.names import INPUT, name_fault, node_id_fault, source_fault
 from interlock.domain.durations import duration_ms
 from interlock.domain.refusal import Refusal
+from interlock.triggers import Event, Trigger, cron, event, http, timer, trigger
 
 __all__ = [
     "Activities",
@@ -46,25 +47,15 @@ __all__ = [
     "InvalidInput",
     "Workflow",
     "activity",
+    "cron",
     "event",
+    "http",
+    "timer",
+    "trigger",
 ]
 
 _JSON_TYPES = (Any, object, str, int, float, bool, None, type(None), list, dict)
 """Types that say nothing of what a value means, so that they bind nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """The events of a name, as a trigger or as what a step waits for."""
-
-    name: str
-
-
-def event(name: str) -> Event:
-    """Events of a name. Raises `AuthoringError` where it can't be one."""
-    if fault := name_fault(name):
-        raise AuthoringError(f"For an event: {fault}.")
-    return Event(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +83,7 @@ class Workflow:
     """Where a publish goes that names no slot; None leaves it to the host."""
     explicit_slot: bool = field(default=False, kw_only=True)
     """A publish that names no slot is refused."""
-    triggers: tuple[Event, ...] = field(default=(), kw_only=True)
+    triggers: tuple[Trigger, ...] = field(default=(), kw_only=True)
     """What starts it; see `on`."""
     steps: tuple[Step, ...] = field(default=(), kw_only=True)
     """What it does; see `then`, `wait_for` and `sleep`."""
@@ -105,8 +96,8 @@ class Workflow:
         if self.slot is not None and (fault := name_fault(self.slot)):
             raise AuthoringError(f"For the slot of workflow {self.name!r}: {fault}.")
 
-    def on(self, *triggers: Event) -> "Workflow":
-        """Starts a run for each of these."""
+    def on(self, *triggers: Trigger) -> "Workflow":
+        """Starts a run for each of these; see `interlock.triggers`."""
         return replace(self, triggers=(*self.triggers, *triggers))
 
     def then(
@@ -150,7 +141,7 @@ class Workflow:
         document: dict[str, object] = {
             "name": self.name,
             "input": self._input_schema(),
-            "triggers": [{"type": "event", "name": trigger.name} for trigger in self.triggers],
+            "triggers": [trigger.part() for trigger in self.triggers],
             "steps": [step.part for step in self.steps],
         }
         if self.checkpoints is not None:

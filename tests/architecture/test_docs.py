@@ -135,8 +135,8 @@ def test_the_readme_shows_the_example_as_it_is() -> None:
 
 
 def test_the_workflow_of_the_guide_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source, testing = blocks("docs/guides/workflows.md", "python")
-    (tmp_path / "workflow_of_the_guide.py").write_text(f"{source}\n{testing}", "utf-8")
+    source, triggers, testing = blocks("docs/guides/workflows.md", "python")
+    (tmp_path / "workflow_of_the_guide.py").write_text(f"{source}\n{triggers}\n{testing}", "utf-8")
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     assert isinstance(compile_document(load_target("workflow_of_the_guide:orders")), Executable)
 

@@ -8,9 +8,23 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from interlock.log.faults import FaultRates
     from interlock.testing.cast import Call, Part
+    from interlock.testing.extensions import (
+        check_publication_observer,
+        check_publication_validator,
+        check_trigger_provider,
+    )
     from interlock.testing.rehearsal import Rehearsal, Unfinished
 
-__all__ = ["Call", "FaultRates", "Part", "Rehearsal", "Unfinished"]
+__all__ = [
+    "Call",
+    "FaultRates",
+    "Part",
+    "Rehearsal",
+    "Unfinished",
+    "check_publication_observer",
+    "check_publication_validator",
+    "check_trigger_provider",
+]
 
 _HOMES = {
     "Call": "interlock.testing.cast",
@@ -18,6 +32,9 @@ _HOMES = {
     "Part": "interlock.testing.cast",
     "Rehearsal": "interlock.testing.rehearsal",
     "Unfinished": "interlock.testing.rehearsal",
+    "check_publication_observer": "interlock.testing.extensions",
+    "check_publication_validator": "interlock.testing.extensions",
+    "check_trigger_provider": "interlock.testing.extensions",
 }
 
 
