@@ -82,7 +82,7 @@ kafka: setup ## a broker on 127.0.0.1:9092 until stopped with Ctrl-C; NODES=3 fo
 demo: setup ## the main job on the embedded log, from start to end
 	@$(PY) -m examples.demo
 
-bench: setup ## measure the journal and the engine beside the bare store
+bench: setup ## measure the journal, the engine and publishing beside the bare store
 	@$(PY) -m ops.bench
 
 lock: setup ## resolve requirements.lock again (needs uv)

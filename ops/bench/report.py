@@ -10,10 +10,13 @@ from rich.table import Table
 
 from ops.bench.figures import Spread
 from ops.bench.plan import Ratio, RunsResult, StoreResult
+from ops.bench.scale import PublishingResult
 
 JOURNAL_COST_MAX = 1.3
 RATE_MIN = 0.25
 LATENCY_MAX = 4.0
+ACTIVE_P99_MS = {"sqlite": 100, "kafka": 300}
+PREFLIGHT_MS = 20
 """What the journal and the engine are held to, beside what they stand on in the same run."""
 
 
@@ -24,6 +27,7 @@ class Report:
     stores: list[StoreResult] = dataclasses.field(default_factory=list[StoreResult])
     runs: list[RunsResult] = dataclasses.field(default_factory=list[RunsResult])
     ratios: list[Ratio] = dataclasses.field(default_factory=list[Ratio])
+    publishing: list[PublishingResult] = dataclasses.field(default_factory=list[PublishingResult])
 
     def as_json(self) -> dict[str, Any]:
         """For programs."""
@@ -38,10 +42,34 @@ class Report:
             console.print(_runs_table(self.runs))
         if self.ratios:
             console.print(_ratios_table(self.ratios))
-        for one in self.runs:
-            if one.hot:
-                text = "\n".join([f"{one.scenario}, {one.who}: where its CPU time goes", *one.hot])
-                console.print(text, markup=False, highlight=False)
+        if self.publishing:
+            console.print(_publishing_table(self.publishing))
+        named = [(f"{one.scenario}, {one.who}", one.hot) for one in self.runs]
+        named += [(f"publishing on {one.log}", one.hot) for one in self.publishing]
+        for name, hot in named:
+            if hot:
+                console.print("\n".join([f"{name}: where its CPU time goes", *hot]), markup=False, highlight=False)
+
+
+def _publishing_table(results: Sequence[PublishingResult]) -> Table:
+    table = _table(
+        "Publishing, from the request until every routing shard decides at it (aim: p99 at most "
+        f"{ACTIVE_P99_MS['sqlite']} ms embedded and {ACTIVE_P99_MS['kafka']} on Kafka; a preflight {PREFLIGHT_MS})",
+        (
+            *("log", "slots", "claims", "a second", "active p50 ms", "p99 ms", "preflight p50 ms", "p99 ms"),
+            *("CPU ms", "MB", "start s", "CPU s", "from a snapshot s", "CPU s"),
+        ),
+    )
+    for one in results:
+        table.add_row(
+            *(one.log, str(one.slots), str(one.claims), f"{one.rate:g}"),
+            *(_ranged(one.active_p50_ms, 0), _ranged(one.active_p99_ms, 0)),
+            *(_ranged(one.preflight_p50_ms, 1), _ranged(one.preflight_p99_ms, 1)),
+            *(_ranged(one.cpu_ms, 1), f"{one.memory_mb:.0f}"),
+            *(_ranged(one.fold_s, 1), _ranged(one.fold_cpu_s, 1)),
+            *(_ranged(one.snapshot_s, 1), _ranged(one.snapshot_cpu_s, 1)),
+        )
+    return table
 
 
 def _stores_table(results: Sequence[StoreResult]) -> Table:
