@@ -42,8 +42,11 @@ _POSITIONS_TABLE = (
     " base INTEGER NOT NULL, append_id TEXT NOT NULL, number INTEGER NOT NULL, events INTEGER NOT NULL,"
     " PRIMARY KEY (topic, partition))"
 )
-BUSY_MS = 2_000
-"""How long a writer waits for SQLite's own locks, which only a checkpoint of another connection can hold."""
+BUSY_FIRST_MS = 2_000
+"""How long the first opening waits for a lock of the file, as of a reader that recovers it, in milliseconds."""
+BUSY_MS = 20
+"""How long everything after it does. It is short, since the whole process waits meanwhile: whoever holds the file for
+longer, a copy or somebody's own transaction, is waited for by trying again (`StoreAway`)."""
 
 
 class StoreAway(Exception):
@@ -86,6 +89,7 @@ class Store:
         self._view = view
         self._connection: sqlite3.Connection | None = None
         self._rows: SqliteRows | None = None
+        self._opened = False
 
     def marks(self) -> Marks:
         """What the file says of itself."""
@@ -182,14 +186,16 @@ class Store:
         if self._connection is None or self._rows is None:
             connection = sqlite3.connect(self.path, isolation_level=None, cached_statements=256)
             try:
-                connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")
+                connection.execute(f"PRAGMA busy_timeout={BUSY_MS if self._opened else BUSY_FIRST_MS}")
                 connection.execute("PRAGMA journal_mode=WAL").fetchall()
                 connection.execute("PRAGMA synchronous=NORMAL")
                 self._make_tables(connection)
+                connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")
             except BaseException:
                 connection.close()
                 raise
             self._connection, self._rows = connection, SqliteRows(connection)
+            self._opened = True
         return self._connection, self._rows
 
     def _make_tables(self, connection: sqlite3.Connection) -> None:
