@@ -8,6 +8,7 @@ promises to the couriers and start what is owed. Nothing leaves the process befo
 """
 
 import asyncio
+import gc
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -471,7 +472,14 @@ class Ownership:
 
     def kept(self) -> tuple[object, ...]:
         """What a snapshot keeps, behind the last append; to be asked for where nothing is decided beyond that."""
-        return self._handler.form.copies(self._counted.keep(self._book), self._handler.keep())
+        # Copies make many objects at once, which would set the collector off over all that the process holds.
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            return self._handler.form.copies(self._counted.keep(self._book), self._handler.keep())
+        finally:
+            if collecting:
+                gc.enable()
 
     def _was_delivered(self, destination: str, number: int) -> None:
         self._book.delivered[destination] = self._changed_delivered[destination] = number

@@ -21,7 +21,7 @@ from interlock.domain.publishing.publication.events import (
 )
 from interlock.domain.publishing.shard import PublishingShard
 from interlock.log.frame import Append, is_event
-from interlock.log.journal import JournalReader
+from interlock.log.journal import Breath, JournalReader
 from interlock.log.port import Log, LogError, Shard
 from interlock.processors.mail import recorded
 from interlock.processors.ports import Codec
@@ -45,6 +45,7 @@ class Truth:
         self._codec = codec
         self._wait_s = wait_s
         self._ahead: deque[Append] = deque()
+        self._breath = Breath()
 
     async def advance(self, position: int) -> None:
         """Folds up to a position that somebody has read. Raises `LogError`, also where the journal ends before it."""
@@ -64,6 +65,7 @@ class Truth:
                     stream = entry.key.decode("utf-8", "surrogatepass")
                     self._apply(stream, recorded(self._codec, self._journal, entry.offset, entry.value))
             self.position = append.frame.number
+            await self._breath.after(append.frame.size)
             if self.position % APPENDS_AT_ONCE == 0:
                 await asyncio.sleep(0)
 

@@ -17,8 +17,10 @@ committed before it arrived may register much later, and meets it all the same (
 
 import heapq
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from operator import attrgetter, itemgetter
+from typing import Final, cast
 
 from interlock.domain.routing.dead_letter.events import StimulusRejected
 from interlock.domain.routing.stimulus.events import (
@@ -44,6 +46,8 @@ DEDUP_HORIZON_MS: Final = 86_400_000
 """A day: longer than clients retry, and than a shard usually stands still. A setting may say otherwise."""
 FORGOTTEN_MAX: Final = 64
 """Things forgotten per event at most, so that no event takes long; each event adds far fewer."""
+_number = cast("Callable[[KnownStimulus], int]", attrgetter("number"))
+_kept_number = cast("Callable[[KeptStimulus], int]", itemgetter(KeptStimulus._fields.index("number")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,17 +125,20 @@ class RoutingShard:
 
     def keep(self) -> KeptRouting:
         """All that it is, as of now."""
-        stimuli, old = self.stimuli, self._old_stimuli
+        stimuli, old = keep_stimuli(self.stimuli.values()), tuple(map(_number, self._old_stimuli))
+        # Mostly none, which is found out without looking at each.
+        gone = frozenset(old) - frozenset(map(_kept_number, stimuli))
+        replaced = {one.number: one for one in self._old_stimuli if one.number in gone} if gone else {}
         return KeptRouting(
             clock_ms=self.clock_ms,
             routed=self.routed,
-            stimuli=keep_stimuli(stimuli.values()),
+            stimuli=stimuli,
             waits=keep_waits(self.waits.values()),
             waiting=tuple(wait for waiting in self.waiting.values() for wait in waiting),
             dead_letters=tuple(self._old_dead_letters),
             expiries=tuple(self.expiries),
-            old_stimuli=tuple(one.number for one in old),
-            replaced=keep_stimuli({one.number: one for one in old if stimuli.get(one.stimulus_id) is not one}.values()),
+            old_stimuli=old,
+            replaced=keep_stimuli(replaced.values()),
             old_waits=keep_waits(self._old_waits),
         )
 

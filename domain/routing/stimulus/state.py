@@ -107,12 +107,12 @@ _MET = KeptStimulus._fields.index("met")
 
 
 def keep_stimuli(stimuli: Iterable[KnownStimulus]) -> tuple[KeptStimulus, ...]:
-    """What is kept of stimuli. There are many, and a shard stands still meanwhile: 0.4 µs each."""
+    """What is kept of stimuli. There are many, and a shard stands still meanwhile: about 1 µs each."""
     # Plain tuples are like named ones but for their names, and take half the time.
     rows = list(map(_fields, stimuli))
-    for at, row in enumerate(rows):
-        if isinstance(row[_MET], set):
-            rows[at] = (*row[:_MET], tuple(sorted(row[_MET])), *row[_MET + 1 :])
+    for at in [at for at, row in enumerate(rows) if type(row[_MET]) is set]:
+        row = rows[at]
+        rows[at] = (*row[:_MET], tuple(sorted(row[_MET])), *row[_MET + 1 :])
     return cast("tuple[KeptStimulus, ...]", tuple(rows))
 
 
