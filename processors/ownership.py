@@ -299,10 +299,11 @@ class Ownership:
         unit = self._unit()
         reach = self._decide(items, unit)
         self._mailbox.put_back(items[reach.used :])
-        if unit.empty and reach.schema:
+        # What was decided is appended first: until then the state is ahead of the journal, and may not be left so.
+        if unit.undecided and reach.schema:
             await self._ask_for_schema(reach.schema, items[reach.used])
             return
-        if unit.empty and reach.publishing > unit.publishing and self._replica is not None:
+        if unit.undecided and reach.publishing > unit.publishing and self._replica is not None:
             await self._replica.reached(reach.publishing)
             return
         await self._handler.settle(unit)

@@ -99,19 +99,26 @@ class Unit:
         self._bytes_max = bytes_max
         self._load = Load()
         """What was taken, and what room is kept for."""
+        self._reserved = False
         self._time: Headers = (("time", b"%d" % now_ms),)
         self._publishing: Headers = (("publishing", b"%d" % publishing),)
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was decided."""
+        """Whether nothing is in it that has to be appended."""
         return not self.events and not self.intents
+
+    @property
+    def undecided(self) -> bool:
+        """Whether nothing was decided for it, and so nothing applied: not even what comes into it only at its end."""
+        return self.empty and not self._reserved
 
     def reserve(self, load: Load) -> None:
         """Keeps room for a decision that will be taken later. Raises `Full` where there is none."""
         if not self.has_room(load):
             raise Full(load, self._bytes_max)
         self._load.add_load(load)
+        self._reserved = True
 
     def has_room(self, load: Load) -> bool:
         """Whether so much would still fit."""
