@@ -263,13 +263,16 @@ class _Artist:
             self._clock,
             self._release,
             self._drop,
-            self._reorder,
-            *(partial(self._weather, kind) for kind in WEATHERS),
             *(partial(self._batch, kind, "journal") for kind in BATCH_FAULTS),
             *(partial(self._batch, kind, "inbox") for kind in BATCH_FAULTS),
             self._any_batch,
         ]
-        return [draw_one() for draw_one in draws] + [self._chance.choice(draws)() for _ in range(self._steps // 12)]
+        items = [draw_one() for draw_one in draws]
+        # What lasts is sure to meet something where it lasts long enough, or is over everybody.
+        items += [replace(self._weather(kind), process=None) for kind in WEATHERS]
+        items.append(replace(self._reorder(), at_s=self._at(0.1, 0.6), for_s=20.0))
+        draws += [self._reorder, *(partial(self._weather, kind) for kind in WEATHERS)]
+        return items + [self._chance.choice(draws)() for _ in range(self._steps // 12)]
 
     def leaning(self, lean: Lean) -> list[Item]:
         """What there is more of; drawn last, so that the rest of a plan is as usual."""

@@ -160,8 +160,8 @@ class Process:
         self.data = data
         self.versions = versions
         """Its release has the code of the versions below this."""
-        self.up = False
-        """Whether its engine was started and has not ended since."""
+        self.is_up = asyncio.Event()
+        """Set while its engine runs: from the end of its start to its stop or death."""
         self.trouble = asyncio.Lock()
         """Held by whatever goes wrong with it now: one thing at a time."""
         self.snapshots = MemorySnapshots()
@@ -172,6 +172,11 @@ class Process:
         self._world = world
         self._lives = 0
         self._life: _Life | None = None
+
+    @property
+    def up(self) -> bool:
+        """Whether its engine was started and has not ended since."""
+        return self.is_up.is_set()
 
     # ---- life -----------------------------------------------------------------------------------------------------
 
@@ -184,7 +189,7 @@ class Process:
                 return
             error = starting.exception()
             if error is None:
-                self.up = True
+                self.is_up.set()
                 self._world.trace.add(self.name, "is up")
                 return
             if not isinstance(error, LogError | Unfit | ViewHeld):
@@ -196,7 +201,7 @@ class Process:
     def kill(self) -> None:
         """Ends it in this very step; `bury` has to follow."""
         self._world.trace.add(self.name, "DIES")
-        self.up = False
+        self.is_up.clear()
         if self._life is not None:
             self._life.gate.dead = True
             self._life.gate.running.set()
@@ -215,7 +220,7 @@ class Process:
     async def stop(self) -> None:
         """Ends it in order."""
         self._world.trace.add(self.name, "is stopped")
-        self.up = False
+        self.is_up.clear()
         closing = self.in_process(self._close_engines())
         await asyncio.wait([closing])
         if not closing.cancelled():

@@ -84,9 +84,10 @@ class Sky:
         return None
 
     def weather_over(self, process: str) -> WeatherItem | None:
-        """The worst that there is over a process."""
+        """The worst that there is over a process; one that has met nothing yet goes first."""
         found = [one for one in self.weather if one.process is None or one.process == process]
-        return min(found, key=lambda one: ("away", "rough", "slow").index(one.kind), default=None)
+        worst = ("away", "rough", "slow")
+        return min(found, key=lambda one: (id(one) in self._seen, worst.index(one.kind)), default=None)
 
     def inbox_delay_s(self, shard: Shard) -> float:
         """How much longer this inbox takes than others."""
@@ -136,6 +137,7 @@ class Overhead:
         sky = self._sky
         if not sky.weather or (weather := sky.weather_over(self._process)) is None:
             return SEEN
+        sky.count_once(weather, f"{shard} is asked")
         if weather.kind == "away":
             return AskOutcome(delay_s=self._chance.random(), unavailable=True)
         if weather.kind == "slow":

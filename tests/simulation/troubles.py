@@ -140,8 +140,7 @@ class Troubles:
 
     async def _drop(self, item: DropItem) -> None:
         holder = self._world.holder
-        if not holder.up:
-            return
+        await holder.is_up.wait()
         self._count(item, item.view)
         dropping = holder.in_process(holder.engines[0].views[item.view].drop())
         await asyncio.wait([dropping])
