@@ -21,7 +21,7 @@ from interlock.domain.refusal import Refusal
 from interlock.domain.reply import refused
 from interlock.domain.sharding import digest
 from interlock.log.frame import Append, is_event
-from interlock.log.journal import START, Journal, Position, behind
+from interlock.log.journal import START, Journal, Lost, Position, behind
 from interlock.log.port import Log, Shard, Stored
 from interlock.processors.counted import Counted, KeptBook
 from interlock.processors.courier import Couriers, for_users
@@ -303,7 +303,14 @@ class Ownership:
         if unit.undecided and reach.schema:
             await self._ask_for_schema(reach.schema, items[reach.used])
             return
-        if unit.undecided and reach.publishing > unit.publishing and self._replica is not None:
+        if unit.undecided and reach.publishing > unit.publishing:
+            if self._replica is None:
+                # Nothing of publishing rests on what its owner has not appended, so somebody else has: waiting would
+                # be for ever, and trying again at once would let nothing else on this loop have its turn.
+                raise Lost(
+                    f"expected messages that rest on appends up to {unit.number - 1} in {self._inbox}, found one that "
+                    f"rests on append {reach.publishing}: another process owns the shard"
+                )
             await self._replica.reached(reach.publishing)
             return
         await self._handler.settle(unit)
