@@ -148,6 +148,16 @@ def test_in_a_storm_each_order_is_done_once(seed: int) -> None:
         assert len(set(run_ids)) == 3
 
 
+def test_a_request_that_is_said_again_is_one_stimulus() -> None:
+    """Proves: STM-04. Whoever was told "unavailable" doesn't know, and may ask again under the same id."""
+    with Rehearsal(shop) as stage:
+        stage.publish(shop.orders)
+        emitted = [stage.client.emit("Event", "order.placed", data=ORDER, request_id=each) for each in ("a", "a", "b")]
+        stage.settle()
+        assert emitted[0].stimulus_id == emitted[1].stimulus_id != emitted[2].stimulus_id
+        assert len(stage.client.runs().items) == 2
+
+
 def test_one_seed_gives_one_history() -> None:
     """Proves: OPS-05."""
 

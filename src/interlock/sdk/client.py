@@ -53,16 +53,21 @@ class Client(Publishing, Auditing):
         correlation: str | None = None,
         ttl: str | None = None,
         deliver: str | None = None,
+        request_id: str | None = None,
     ) -> Emitted:
-        """Emits a stimulus; returns once it is durable."""
+        """Emits a stimulus; returns once it is durable.
+
+        `request_id` names this attempt where the stimulus has no idempotency key: whoever gets `unavailable` doesn't
+        know whether it was taken, and says it again under the same id. A fresh one is made up where none is given.
+        """
         stimulus: dict[str, object] = {"type": type_, "name": name, "data": {} if data is None else data}
         optional = {"idempotencyKey": idempotency_key, "correlation": correlation, "ttl": ttl, "deliver": deliver}
         stimulus |= {name: value for name, value in optional.items() if value is not None}
-        return self.emit_json(json.dumps({**stimulus, "shell": self.shell}))
+        return self.emit_json(json.dumps({**stimulus, "shell": self.shell}), request_id=request_id)
 
-    def emit_json(self, stimulus: str | bytes) -> Emitted:
-        """Emits a stimulus that is JSON text already, as on the topic `stimuli`."""
-        headers = {"Idempotency-Key": self._new_id()}
+    def emit_json(self, stimulus: str | bytes, *, request_id: str | None = None) -> Emitted:
+        """Emits a stimulus that is JSON text already, as on the topic `stimuli`; `request_id` as for `emit`."""
+        headers = {"Idempotency-Key": request_id or self._new_id()}
         return from_wire(Emitted, self._send("POST", "/v1/stimuli", content=stimulus, headers=headers))
 
     def stimuli(

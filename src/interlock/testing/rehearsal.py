@@ -21,6 +21,7 @@ import tempfile
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Final, Literal, Self, TypeVar
@@ -31,7 +32,7 @@ from interlock.activities import Activities, AnyActivity, adapter_of
 from interlock.log.faults import FaultRates
 from interlock.log.port import LogError
 from interlock.sdk.client import ApiError, Client
-from interlock.sdk.types import ENDED, HistoryEntry, Published, Run, RunDetail, StimulusDetail
+from interlock.sdk.types import ENDED, Emitted, HistoryEntry, Published, Run, RunDetail, StimulusDetail
 from interlock.targets import collect, load_target
 from interlock.testing.cast import Cast, Part
 from interlock.testing.stage import Stage, settings_of
@@ -47,6 +48,8 @@ REST_MAX_S: Final = 600.0
 """After how much virtual time an engine that never comes to rest is given up."""
 ROUTED_MAX_S: Final = 60.0
 """How long a stimulus, and a publish, may take with faults."""
+EMITS_MAX: Final = 20
+"""How often a stimulus is said that faults leave in doubt."""
 
 
 class Unfinished(AssertionError):
@@ -73,14 +76,14 @@ class Rehearsal:
         self._folder = tempfile.TemporaryDirectory(prefix="interlock-rehearsal-")
         self._documents: dict[str, str] = {}
         """Publication → its document."""
-        ids = random.Random(f"client {seed}")
+        self._ids = random.Random(f"client {seed}")
         settings = settings_of(Path(self._folder.name), checkpoints)
         try:
             self._stage = self._do(_made(lambda: Stage(self._cast, settings, seed)))
             self.client = Client(
                 "http://rehearsal",
                 transport=_OnLoop(self._do, self._stage),
-                new_id=lambda: f"{ids.getrandbits(128):032x}",
+                new_id=self._new_id,
                 now_s=self._runner.get_loop().time,
             )
             """The SDK's client of this engine's API: whatever the methods here don't do. It doesn't wait until the
@@ -140,17 +143,22 @@ class Rehearsal:
         """Emits an event and returns what it did. `data` is JSON, or what annotations may name (a pydantic model, a
         dataclass); `key` is its idempotency key, and the others are as in the guide on stimuli.
 
-        Raises `ApiError` where it is not taken, `Unfinished` where it is not routed.
+        Where a fault leaves open whether it was taken, it is said again. Raises `ApiError` where it is not taken,
+        `Unfinished` where it is not routed.
         """
         name = event.name if isinstance(event, Event) else event
-        emitted = self.client.emit(
-            "Event",
-            name,
-            data=_plain({} if data is None else data),
-            idempotency_key=key,
-            correlation=correlation,
-            ttl=ttl,
-            deliver=deliver,
+        emitted = self._taken(
+            partial(
+                self.client.emit,
+                "Event",
+                name,
+                data=_plain({} if data is None else data),
+                idempotency_key=key,
+                correlation=correlation,
+                ttl=ttl,
+                deliver=deliver,
+                request_id=self._new_id(),
+            )
         )
         try:
             self.client.stimulus(emitted.stimulus_id, wait_s=ROUTED_MAX_S)
@@ -260,6 +268,19 @@ class Rehearsal:
             work.close()
             raise TypeError("expected a rehearsal in a plain function, found it in a coroutine: write `def test_…`")
         return self._runner.run(work)
+
+    def _new_id(self) -> str:
+        return f"{self._ids.getrandbits(128):032x}"
+
+    def _taken(self, emit: Callable[[], Emitted]) -> Emitted:
+        """What a client does that doesn't know whether its stimulus was taken: says it again, under the same id."""
+        for _ in range(EMITS_MAX - 1):
+            try:
+                return emit()
+            except ApiError as error:
+                if error.kind != "unavailable":
+                    raise
+        return emit()
 
     def _rest(self) -> None:
         engine = self._stage.engine
