@@ -104,6 +104,8 @@ class Engine:
         self.ingress: Ingress | None = None
         self._executions: dict[int, ExecutionsHandler] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._following: asyncio.Task[None] | None = None
+        """The task of the replica."""
         self._faults: list[str] = []
         self._closers: list[Callable[[], Awaitable[None]]] = []
         self.reconciler: Reconciler | None = self._make_reconciler()
@@ -136,16 +138,20 @@ class Engine:
 
     async def close(self) -> None:
         """Ends in order: first what takes new work, then the shards, then the views."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._tasks.clear()
+        # A shard's last turn may wait for the replica, which therefore follows until they have ended.
+        await self._end([task for task in self._tasks if task is not self._following])
+        await self._end(self._tasks)
         await self.replica.close()
         for close in reversed(self._closers):
             await close()
         for view in self.views.values():
             await view.close()
         await self.parts.backend.close()
+
+    async def _end(self, tasks: Sequence[asyncio.Task[None]]) -> None:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     # ---- health -----------------------------------------------------------------------------------------------
 
@@ -302,7 +308,9 @@ class Engine:
         journal = self.topics.journal("publishing", 0)
         name = "replica" if self.publishing is None else "replica-whole"
         topic_id = await self.parts.backend.admin.topic_id(journal.topic)
-        self._run("replica", self.replica.run(self._keeper(name, self.replica.form, journal, topic_id)))
+        self._following = self._run(
+            "replica", self.replica.run(self._keeper(name, self.replica.form, journal, topic_id))
+        )
 
     def _keeper(self, name: str, form: StateFormat, journal: Shard, topic_id: str, settings: str = "") -> Keeper | None:
         if self.parts.snapshots is None:
@@ -393,11 +401,12 @@ class Engine:
         self._closers.append(source.close)
         self._run("ingress", self.ingress.run())
 
-    def _run(self, name: str, work: Coroutine[object, object, None]) -> None:
+    def _run(self, name: str, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
         task = asyncio.ensure_future(self._watched(name, work))
         # A task that is cancelled before its first step has not begun with it, and nobody else would end it.
         task.add_done_callback(lambda _: work.close())
         self._tasks.append(task)
+        return task
 
     async def _watched(self, name: str, work: Coroutine[object, object, None]) -> None:
         try:
