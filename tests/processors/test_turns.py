@@ -4,27 +4,24 @@ import asyncio
 import json
 from dataclasses import replace
 
-import pytest
-
 from interlock.domain.definitions.compiler import compile_document
 from interlock.domain.definitions.executable import Executable
 from interlock.domain.executions.execution.events import CheckpointsCoalesced, ExecutionStarted
-from interlock.domain.messages import RoutingReached, StartExecution
+from interlock.domain.messages import StartExecution
 from interlock.domain.publishing.authority import Authority
-from interlock.log.journal import JournalReader, Lost
+from interlock.log.journal import JournalReader
 from interlock.log.memory import MemoryLog
 from interlock.log.port import Record, TopicSpec
 from interlock.processors.executions.handler import ExecutionsHandler, ExecutionsOptions
 from interlock.processors.mail import Cause, client_record
-from interlock.processors.ownership import Handler, Ownership, Replica
+from interlock.processors.ownership import Ownership
 from interlock.processors.ports import Bounds, Topics
-from interlock.processors.publishing.handler import PublishingHandler, PublishingOptions
 from interlock.schemas.codec import AvroCodec
 from interlock.testing.virtual_time import LoopClock, run_virtual
 from tests.simulation.chores import Chores
 
 CODEC = AvroCodec()
-TOPICS = Topics("t", {"executions": 1, "publishing": 1})
+TOPICS = Topics("t", {"executions": 1})
 DOCUMENT = json.dumps(
     {
         "name": "naps",
@@ -80,24 +77,15 @@ def start(execution_id: str) -> Record:
     return client_record(CODEC, execution_id, message, Cause("test", "", ""))
 
 
-def publishing_ownership(log: MemoryLog) -> Ownership:
-    options = PublishingOptions(routing_shards=1, projection_kinds=(), prepare_ms=1_000)
-    return _ownership(log, "publishing", PublishingHandler(options), None)
-
-
 def ownership(log: MemoryLog) -> Ownership:
-    options = ExecutionsOptions(checkpoints="coalesced", coalesce_wait_ms=5, output_bytes_max=1000)
-    return _ownership(log, "executions", ExecutionsHandler(Knowing(), Chores(1, lambda: 1), options), Behind())
-
-
-def _ownership(log: MemoryLog, context: str, handler: Handler, replica: Replica | None) -> Ownership:
     ids = iter(f"{number:032x}" for number in range(1, 100))
+    options = ExecutionsOptions(checkpoints="coalesced", coalesce_wait_ms=5, output_bytes_max=1000)
     return Ownership(
-        context=context,
+        context="executions",
         partition=0,
-        source=f"{context}/0@1",
-        handler=handler,
-        replica=replica,
+        source="executions/0@1",
+        handler=ExecutionsHandler(Knowing(), Chores(1, lambda: 1), options),
+        replica=Behind(),
         wire=log,
         codec=CODEC,
         schemas=NoSchemas(),
@@ -142,23 +130,3 @@ def test_what_was_gathered_is_appended_before_the_owner_waits_for_publishing() -
     waiting = start("second")
     waiting = replace(waiting, headers=(*waiting.headers, ("publishing", b"9")))
     assert run_virtual(_started([start("first"), waiting])) == ["first"]
-
-
-async def _works_on(record: Record) -> None:
-    log = await _log_with("publishing", [record])
-    owner = publishing_ownership(log)
-    await owner.open(assigned)
-    try:
-        async with asyncio.timeout(60):
-            await owner.work()
-    finally:
-        await owner.close()
-
-
-@pytest.mark.timeout(20)
-def test_an_owner_of_publishing_that_hears_of_appends_it_never_made_is_none_any_more() -> None:
-    """It slept while another took over. It once asked again at once and for ever, and its whole process with it."""
-    message = RoutingReached(shell="default", publication_id="p", partition=0, position=8)
-    record = client_record(CODEC, "default", message, Cause("test", "", ""))
-    with pytest.raises(Lost, match="rests on append 9"):
-        run_virtual(_works_on(replace(record, headers=(*record.headers, ("publishing", b"9")))))
