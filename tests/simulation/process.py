@@ -141,6 +141,10 @@ class _GatedReader:
         self._gate = gate
         self._reader = reader
 
+    @property
+    def next_offset(self) -> int:
+        return self._reader.next_offset
+
     async def read(self, wait_s: float) -> Sequence[Stored]:
         await self._gate.running.wait()
         records = await self._reader.read(wait_s)

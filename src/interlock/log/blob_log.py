@@ -196,6 +196,11 @@ class _BlobReader:
         self._waiting: deque[Stored] = deque()
         """Read, and not given yet: what they refer to is still to be fetched."""
 
+    @property
+    def next_offset(self) -> int:
+        """Where `read` goes on."""
+        return self._waiting[0].offset if self._waiting else self._reader.next_offset
+
     async def read(self, wait_s: float) -> Sequence[Stored]:
         """As `Reader.read`; besides it raises `BlobLost`, and `Unavailable` where the blob store is away; the place is
         kept by both. What is there to be fetched is fetched, also where that takes longer than `wait_s`.

@@ -136,6 +136,8 @@ class JournalReader:
         self._reader: Reader = log.reader(shard, offset)
         self._rule = Rule(None if middle is not None else start, offset)
         self._anchor = None if middle is not None or start.number == 0 else start
+        self._passed = offset
+        """Behind what is no record: a log that ends with one would be waited for at its end for ever."""
 
     @property
     def position(self) -> Position:
@@ -145,7 +147,7 @@ class JournalReader:
     @property
     def next_offset(self) -> int:
         """The offset that is read next."""
-        return self._rule.next_offset
+        return max(self._rule.next_offset, self._passed)
 
     async def read(self, wait_s: float) -> list[Append]:
         """The next appends that count, in order; [] after `wait_s` seconds, or where only void ones came.
@@ -170,6 +172,8 @@ class JournalReader:
             append = self._rule.feed(stored)
             if append is not None:
                 counted.append(append)
+        if self._anchor is None:
+            self._passed = self._reader.next_offset
         return counted
 
     async def _miss(self, anchor: Position) -> None:

@@ -52,6 +52,11 @@ class KafkaReader:
         self._fetching: asyncio.Task[wire.Fetched] | None = None
         self._node: int | None = None
 
+    @property
+    def next_offset(self) -> int:
+        """Where `read` goes on."""
+        return self._offset
+
     async def read(self, wait_s: float) -> Sequence[Stored]:
         """As `port.Reader.read`; returns some hundred records at most."""
         taken = self._decode()

@@ -335,6 +335,11 @@ class MemoryReader:
         self._offset = offset
         self._read_records_max = read_records_max
 
+    @property
+    def next_offset(self) -> int:
+        """Where `read` goes on."""
+        return self._offset
+
     async def read(self, wait_s: float) -> Sequence[Stored]:
         """The next records, or () after `wait_s` seconds without any, as `Reader.read` says."""
         loop = asyncio.get_running_loop()

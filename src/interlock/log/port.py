@@ -107,6 +107,12 @@ class OffsetGone(LogError):
 class Reader(Protocol):
     """A place in one shard that moves forward as it is read; used by one task at a time."""
 
+    @property
+    def next_offset(self) -> int:
+        """Where `read` goes on: behind what it returned, and behind what it passed because it is no record, such as the
+        ends of other clients' transactions on Kafka."""
+        ...
+
     async def read(self, wait_s: float) -> Sequence[Stored]:
         """The next records in order, at once if there are any; else waits for some and gives () after `wait_s` seconds.
 

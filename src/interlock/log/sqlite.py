@@ -333,6 +333,11 @@ class SqliteReader:
         self._seen_generation = -1
         self._seen_appends = -1
 
+    @property
+    def next_offset(self) -> int:
+        """Where `read` goes on."""
+        return self._offset
+
     async def read(self, wait_s: float) -> Sequence[Stored]:
         """The next records, or () after `wait_s` seconds without any, as `Reader.read` says."""
         loop = asyncio.get_running_loop()

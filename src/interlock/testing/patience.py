@@ -47,6 +47,10 @@ class _PatientReader:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
 
+    @property
+    def next_offset(self) -> int:
+        return self._reader.next_offset
+
     async def read(self, wait_s: float) -> Sequence[Stored]:
         return await self._reader.read(max(wait_s, PATIENCE_S))
 

@@ -59,6 +59,10 @@ class _RawReader:
         self._shard = shard
         self._offset = offset
 
+    @property
+    def next_offset(self) -> int:
+        return self._offset
+
     async def read(self, wait_s: float) -> Sequence[Stored]:
         partition = self._log.broker.partition(self._shard)
         start = self._offset - partition.first
