@@ -152,7 +152,10 @@ def test_a_request_that_is_said_again_is_one_stimulus() -> None:
     """Proves: STM-04. Whoever was told "unavailable" doesn't know, and may ask again under the same id."""
     with Rehearsal(shop) as stage:
         stage.publish(shop.orders)
-        emitted = [stage.client.emit("Event", "order.placed", data=ORDER, request_id=each) for each in ("a", "a", "b")]
+        emitted = [
+            stage.client.emit("Event", "order.placed", data={"order_id": "o-1"}, request_id=each)
+            for each in ("a", "a", "b")
+        ]
         stage.settle()
         assert emitted[0].stimulus_id == emitted[1].stimulus_id != emitted[2].stimulus_id
         assert len(stage.client.runs().items) == 2
