@@ -8,6 +8,7 @@ from pathlib import Path
 from interlock.activities import Activities
 from interlock.log.group import MemoryPositions, ReadingGroup
 from interlock.log.memory import FixedAssignment, MemoryBroker, MemoryLog
+from interlock.processors.executions.invoker import Invoker
 from interlock.processors.ports import Bounds, SnapshotStore
 from interlock.runtime import compose
 from interlock.runtime.backend import Backend
@@ -23,7 +24,7 @@ async def engine_on(
     broker: MemoryBroker,
     data: Path,
     *,
-    activities: Activities | None = None,
+    invoker: Invoker | None = None,
     roles: tuple[Role, ...] = ROLES,
     executions: FixedAssignment | None = None,
     snapshots: SnapshotStore | None = None,
@@ -50,7 +51,7 @@ async def engine_on(
         close=log.close,
         makes_topics=True,
     )
-    made = compose.build(settings, roles, activities or Activities(()), backend=backend, bounds=bounds)
+    made = compose.build(settings, roles, invoker or Activities(()), backend=backend, bounds=bounds)
     engine = Engine(settings, roles, replace(made.parts, snapshots=snapshots))
     try:
         await engine.start()

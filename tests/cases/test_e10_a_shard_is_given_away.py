@@ -1,0 +1,131 @@
+"""E10: one of four shards goes to another process while work is under way: what has finished is kept, what was running
+is called again there, and the other shards notice nothing."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from interlock.domain.executions.execution.decide import Invocation
+from interlock.domain.messages import Publish
+from interlock.log.memory import FixedAssignment, MemoryBroker, MemoryLog
+from interlock.log.port import Record
+from interlock.processors.ports import Topics
+from interlock.runtime.engine import Engine
+from interlock.schemas.codec import AvroCodec
+from tests.cases.engines import EXECUTIONS_SHARDS, engine_on
+from tests.support import histories
+
+pytestmark = pytest.mark.cases
+
+FINISHED = 3
+PATIENCE_S = 60.0
+DOCUMENT = json.dumps(
+    {
+        "name": "errands",
+        "triggers": [{"type": "event", "name": "errand.asked"}],
+        "steps": [{"id": "work", "activity": "work", "inputs": {"input": "input"}}],
+    }
+)
+
+
+class Works:
+    """Implements `Invoker`: work goes on until it is let go, and who called it for which run is kept."""
+
+    def __init__(self, moved: asyncio.Condition) -> None:
+        self.calls: list[str] = []
+        self.gates: dict[str, asyncio.Event] = {}
+        self._moved = moved
+
+    def serves(self, activity: str) -> bool:
+        """All of it."""
+        return True
+
+    async def invoke(self, invocation: Invocation) -> str:
+        """Waits for the gate of its run."""
+        self.calls.append(invocation.execution_id)
+        gate = self.gates.setdefault(invocation.execution_id, asyncio.Event())
+        async with self._moved:
+            self._moved.notify_all()
+        await gate.wait()
+        return '"done"'
+
+
+async def until(moved: asyncio.Condition, holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE_S), moved:
+        await moved.wait_for(holds)
+
+
+async def completed(log: MemoryLog, topics: Topics, runs: set[str]) -> None:
+    """Returns once these runs, and no others, have ended."""
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            found = histories.outcomes(await histories.read(log, topics, AvroCodec()))
+            if {stream.removeprefix("execution:") for stream in found} == runs:
+                assert set(found.values()) <= {"ExecutionCompleted"}
+                return
+            await asyncio.sleep(0.05)
+
+
+async def emit(engine: Engine, numbers: range) -> None:
+    """One run for each number."""
+    for number in numbers:
+        body = {"type": "Event", "name": "errand.asked", "data": {}, "idempotencyKey": f"k{number}"}
+        await engine.parts.backend.log.send(
+            engine.topics.user("stimuli"), [Record(b"", json.dumps({**body, "correlation": f"c{number}"}).encode())]
+        )
+
+
+async def test_what_has_finished_stays_finished_and_what_runs_is_called_once_more(tmp_path: Path) -> None:
+    """Proves: OWN-01, EXE-02, CHK-01."""
+    broker, moved = MemoryBroker(), asyncio.Condition()
+    here, there = Works(moved), Works(moved)
+    mine, others = FixedAssignment(frozenset(range(EXECUTIONS_SHARDS))), FixedAssignment(frozenset())
+    async with (
+        engine_on(broker, tmp_path / "here", invoker=here, executions=mine) as engine,
+        engine_on(broker, tmp_path / "there", invoker=there, roles=("executions",), executions=others),
+    ):
+        topics, log = engine.topics, MemoryLog(broker)
+        publish = Publish(
+            command_id="c1",
+            shell="default",
+            document=DOCUMENT,
+            slot=None,
+            expect_revision=None,
+            requested_by="ada",
+            requested_at_ms=1,
+        )
+        assert (await engine.gateway.publish(publish, wait_s=PATIENCE_S)).status == "done"
+        asked = 0
+        given = 1
+        while True:  # until every shard has work, and the one that is given away has enough
+            shards = Counter(topics.partition("executions", run) for run in here.calls)
+            if len(shards) == EXECUTIONS_SHARDS and shards[given] > FINISHED:
+                break
+            await emit(engine, range(asked, asked + 4))
+            asked += 4
+            await until(moved, lambda: len(here.calls) == asked)  # noqa: B023 - used at once
+        there_after = [run for run in here.calls if topics.partition("executions", run) == given]
+        finished = set(there_after[:FINISHED])
+        running = set(there_after[FINISHED:])
+        for run in finished:
+            here.gates[run].set()
+        await completed(log, topics, finished)
+
+        mine.assign(frozenset(range(EXECUTIONS_SHARDS)) - {given})
+        others.assign(frozenset({given}))
+        await until(moved, lambda: set(there.calls) >= running)
+        for works in (here, there):
+            for gate in works.gates.values():
+                gate.set()
+        await completed(log, topics, set(here.calls))
+
+        assert Counter(there.calls) == Counter(running)
+        assert set(Counter(here.calls).values()) == {1}
+        found = await histories.read(log, topics, AvroCodec())
+        histories.check_revisions(found)
+        histories.check_starts(found)
+        assert len(histories.outcomes(found)) == asked
