@@ -73,7 +73,7 @@ async def completed(log: MemoryLog, topics: Topics, runs: set[str]) -> None:
 async def emit(engine: Engine, numbers: range) -> None:
     """One run for each number."""
     for number in numbers:
-        body = {"type": "Event", "name": "errand.asked", "data": {}, "idempotencyKey": f"k{number}"}
+        body = {"type": "Event", "name": "errand.asked", "data": None, "idempotencyKey": f"k{number}"}
         await engine.parts.backend.log.send(
             engine.topics.user("stimuli"), [Record(b"", json.dumps({**body, "correlation": f"c{number}"}).encode())]
         )
