@@ -106,10 +106,17 @@ def run_many(seeds: Iterable[int], *, steps: int, jobs: int | None = None) -> It
     context.set_forkserver_preload([__name__])
     with ProcessPoolExecutor(jobs or os.cpu_count(), mp_context=context) as pool:
         running = {pool.submit(run_one, seed, steps): seed for seed in seeds}
-        for done in as_completed(running):
-            seed = running.pop(done)
-            error = done.exception()
-            yield done.result() if error is None else _broken(seed, steps, f"{type(error).__name__}: {error}")
+        try:
+            for done in as_completed(running):
+                error = done.exception()
+                yield (
+                    done.result()
+                    if error is None
+                    else _broken(running[done], steps, f"{type(error).__name__}: {error}")
+                )
+        finally:
+            # Whoever wants no more of them waits only for those that are under way.
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _broken(seed: int, steps: int, why: str) -> Summary:
