@@ -16,7 +16,6 @@ from tests.projections.journals import CODEC, live
 
 pytestmark = pytest.mark.cases
 
-VOID_APPENDS = 100_000
 BATCH = 1_000
 GROWTH_BYTES_MAX = 256 << 10
 
@@ -90,7 +89,8 @@ def void(offset: int) -> Stored:
     return Stored(offset, 1_000, record.key, record.value, record.headers)
 
 
-def test_memory_stays_and_nothing_is_left_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize("appends", [10_000, pytest.param(100_000, marks=pytest.mark.soak)])
+def test_memory_stays_and_nothing_is_left_behind(tmp_path: Path, appends: int) -> None:
     """Proves: PRJ-07, PRJ-08."""
 
     async def main() -> list[int]:
@@ -99,12 +99,12 @@ def test_memory_stays_and_nothing_is_left_behind(tmp_path: Path) -> None:
             VIEW, tmp_path, log=log, topic_ids=log, codec=CODEC, shards=[Shard("interlock.executions.journal", 0)]
         )
         held: list[int] = []
-        log.records = VOID_APPENDS // 10
+        log.records = appends // 10
         await host.start()
         await live(host)
         tracemalloc.start()
         try:
-            for records in (VOID_APPENDS // 5, VOID_APPENDS):
+            for records in (appends // 5, appends):
                 log.records = records
                 await live(host)
                 held.append(tracemalloc.get_traced_memory()[0])
