@@ -9,6 +9,7 @@ import asyncio
 import json
 import random
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Final
 
 from interlock.domain.messages import CancelExecution, Origin, Publish, Restore, RouteStimulus, Unpublish
@@ -30,6 +31,8 @@ from tests.simulation.items import (
     PreflightItem,
     PublishItem,
     RebuildItem,
+    ReconcileItem,
+    RepeatItem,
     SlotItem,
     StimulusItem,
 )
@@ -77,6 +80,10 @@ class Clients:
                 self._preflight(item)
             case RebuildItem():
                 self._rebuild(item)
+            case RepeatItem():
+                await self._repeat(item)
+            case ReconcileItem():
+                await self._reconcile(item)
             case FollowItem():
                 await self._follow(item)
             case _:
@@ -142,6 +149,8 @@ class Clients:
     async def _publish_one(
         self, item: PublishItem, rival: int, expect_revision: int | None, chance: random.Random
     ) -> None:
+        if item.apart and rival:
+            item = replace(item, slot="second")
         definition = DEFINITIONS[item.definition]
         text = document(definition, item.version + 1_000 * rival, item.cadence)
         message = Publish(
@@ -158,6 +167,20 @@ class Clients:
             entry, lambda door: door.publish(message, ANSWER_S), patient=item.patient, chance=chance
         )
         self._heard(item, answer)
+
+    async def _repeat(self, item: RepeatItem) -> None:
+        chance = random.Random(item.seed)
+        answered = [entry for entry in self.ledger.sent if entry.was_told("done", "refused", "failed")]
+        if not answered:
+            return
+        entry = chance.choice(answered)
+        match entry.what:
+            case Publish() | Unpublish() | Restore() as message:
+                await self._ask(entry, lambda door: door.publish(message, ANSWER_S), patient=False, chance=chance)
+            case CancelExecution() as asked:
+                await self._ask(entry, lambda door: door.cancel(asked, ANSWER_S), patient=False, chance=chance)
+            case _:
+                raise AssertionError(f"expected a command that has an answer, found {entry.what!r}")
 
     async def _cancel(self, item: CancelItem) -> None:
         chance = random.Random(item.seed)
@@ -270,6 +293,22 @@ class Clients:
         if isinstance(outcome, Refusal):
             raise Violation("preflight", f"expected to look ahead at {definition.name}, found {outcome.sentence}")
         self.preflights += 1
+
+    async def _reconcile(self, item: ReconcileItem) -> None:
+        """Nobody changes rows here, so whatever it finds is right where it is and only lags."""
+        process = self._world.processes[item.process]
+        reconciler = process.engines[0].reconciler if process.up else None
+        if reconciler is None:
+            return
+        self._world.trace.add("operator", f"has {item.process} compare its rows with the slots")
+        sweeping = process.in_process(reconciler.sweep(requested_by="operator"))
+        await asyncio.wait([sweeping])
+        if sweeping.cancelled() or isinstance(sweeping.exception(), LogError):
+            return
+        if findings := sweeping.result().findings:
+            raise Violation(
+                "repaired-needlessly", f"expected rows as the slots call for them in {item.process}, found {findings}"
+            )
 
     def _rebuild(self, item: RebuildItem) -> None:
         """Leaves a request where the holder of the views looks for it, as the command line does."""

@@ -58,6 +58,8 @@ class PublishItem(Item):
     slot: str | None
     rivals: int = 1
     """How many publish at once, each another version, all expecting the revision seen last."""
+    apart: bool = False
+    """Whether the others publish in the slot `second`, where only what each of them claims may stand against them."""
     expects: Expected = "nothing"
     """Which revision of the slot is expected."""
     broken: bool = False
@@ -124,6 +126,18 @@ class RebuildItem(Item):
     """An operator has a view rebuilt beside the one that serves."""
 
     view: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatItem(Item):
+    """A command that was answered before is sent again, by a client that doesn't know that it was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReconcileItem(Item):
+    """An operator has a process compare the rows that it can see with the slots."""
+
+    process: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,6 +254,19 @@ class ReorderItem(Item):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LagItem(Item):
+    """For a while a process hears late of what publishing decides, and of everything else in time."""
+
+    process: str
+    delay_s: float
+    for_s: float
+
+    @property
+    def fault(self) -> str:
+        return "late news"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClockItem(Item):
     """A process's clock jumps, and differs from the others' from then on."""
 
@@ -292,6 +319,7 @@ FAULTS: Final = (
     "away log",
     "rough log",
     "reordering",
+    "late news",
     "clock",
     "view dropped",
     "old code",

@@ -31,14 +31,17 @@ from tests.simulation.items import (
     Expected,
     FollowItem,
     Item,
+    LagItem,
     MalformedItem,
     MoveItem,
     PauseItem,
     PreflightItem,
     PublishItem,
     RebuildItem,
+    ReconcileItem,
     ReleaseItem,
     ReorderItem,
+    RepeatItem,
     SlotItem,
     StimulusItem,
     Topic,
@@ -89,8 +92,18 @@ class Lean:
     owners: int = 0
     """Times at which shards change hands, half of them by a crash."""
     publishes: int = 0
-    slowness: int = 0
-    """Times at which the log is slow for one process, and not for the others."""
+    slots: int = 0
+    """Times at which a slot is emptied, or gets back what it selected before."""
+    handovers: int = 0
+    """Times at which one slot gives up what only one can have, another one takes it, and the first wants it back."""
+    cancels: int = 0
+    """Runs that are asked to end, and inboxes that are slow meanwhile."""
+    upkeep: int = 0
+    """Rebuilds, and passes that compare rows with the slots."""
+    repeats: int = 0
+    """Commands that are sent again after they were answered."""
+    lags: int = 0
+    """Times at which one process hears late of what publishing decides."""
 
 
 USUAL: Final = Lean()
@@ -125,10 +138,15 @@ class _Artist:
 
     def publishes(self) -> list[Item]:
         """Each definition once at the beginning, and more as the run goes on."""
-        first = [self._publish(round(0.2 * index, 3), index, None) for index in range(len(DEFINITIONS))]
+        first = [self._first(round(0.2 * index, 3), index) for index in range(len(DEFINITIONS))]
         more = [self._publish(self._at(0.1), self._chance.randrange(len(DEFINITIONS)), None) for _ in range(self._more)]
         slots = [self._slot(index) for index in range(1 + self._steps // 40)]
-        return [*first, *more, *slots]
+        return [*first, *more, *slots, *self._handover(10)]
+
+    def _first(self, at_s: float, definition: int) -> PublishItem:
+        """Who claims something for itself has a rival from the first."""
+        item = self._publish(at_s, definition, None)
+        return replace(item, rivals=2, apart=True) if DEFINITIONS[definition].route else item
 
     def _slot(self, index: int) -> SlotItem:
         chance = self._chance
@@ -141,6 +159,20 @@ class _Artist:
             restores=chance.random() < 0.5,
             expects=chance.choices(EXPECTED, (6, 4, 1, 1))[0],
         )
+
+    def _handover(self, number: int) -> list[Item]:
+        """One slot gives up what only one can have, another one takes it, and the first one wants it back."""
+        chance = self._chance
+        claiming = chance.choice([at for at, one in enumerate(DEFINITIONS) if one.route])
+        gives, takes = chance.sample((None, "second"), 2)
+        given, wanted = (
+            replace(self._slot(number + index), definition=claiming, slot=gives, restores=index == 1, expects="nothing")
+            for index in range(2)
+        )
+        given = replace(given, at_s=self._at(0.1, 0.6))
+        taken_s = round(given.at_s + chance.uniform(0.0, 3.0), 3)
+        taken = replace(self._publish(taken_s, claiming, takes), slot=takes, expects="nothing", rivals=1, broken=False)
+        return [given, taken, replace(wanted, at_s=round(taken_s + chance.uniform(0.0, 5.0), 3))]
 
     @property
     def _more(self) -> int:
@@ -171,7 +203,7 @@ class _Artist:
         """What starts runs, and what they wait for: in time, before it, too late, twice or never."""
         items: list[Item] = []
         while len(items) < self._steps:
-            items += self._story(self._chance.choices(DEFINITIONS, (6, 1, 2, 2, 2))[0])
+            items += self._story(self._chance.choices(DEFINITIONS, (6, 1, 2, 2, 2, 1))[0])
         return items
 
     def _story(self, definition: Definition) -> list[Item]:
@@ -211,16 +243,7 @@ class _Artist:
     def errands(self) -> list[Item]:
         """Cancels, records that nobody can read, preflights, rebuilds, readers."""
         chance, some = self._chance, 1 + self._steps // 25
-        items: list[Item] = [
-            CancelItem(
-                at_s=self._at(0.1),
-                seed=self._seed(),
-                command_id=f"cancel-{index}",
-                unknown=chance.random() < 0.15,
-                patient=chance.random() < 0.8,
-            )
-            for index in range(some)
-        ]
+        items: list[Item] = [self._cancel(index) for index in range(some)]
         items += [
             MalformedItem(at_s=self._at(), seed=self._seed(), value=chance.choice(MALFORMED)) for _ in range(some)
         ]
@@ -234,7 +257,8 @@ class _Artist:
             )
             for _ in range(2)
         ]
-        items.append(RebuildItem(at_s=self._at(0.3), seed=self._seed(), view=chance.choice(VIEWS)))
+        items += [RepeatItem(at_s=self._at(0.2), seed=self._seed()) for _ in range(some)]
+        items += [*(self._compares() for _ in range(some)), self._rebuilds()]
         items += [
             FollowItem(
                 at_s=self._at(0.05, 0.9),
@@ -245,6 +269,24 @@ class _Artist:
             for _ in range(2)
         ]
         return items
+
+    def _cancel(self, index: int) -> CancelItem:
+        chance = self._chance
+        return CancelItem(
+            at_s=self._at(0.1),
+            seed=self._seed(),
+            command_id=f"cancel-{index}",
+            unknown=chance.random() < 0.15,
+            patient=chance.random() < 0.8,
+        )
+
+    def _rebuilds(self) -> RebuildItem:
+        return RebuildItem(at_s=self._at(0.3), seed=self._seed(), view=self._chance.choice(VIEWS))
+
+    def _compares(self) -> ReconcileItem:
+        return ReconcileItem(
+            at_s=self._at(0.05), seed=self._seed(), process=self._chance.choice((*WORKERS, HOLDER, HOLDER))
+        )
 
     # ---- faults -------------------------------------------------------------------------------------------------
 
@@ -271,7 +313,8 @@ class _Artist:
         # What lasts is sure to meet something where it lasts long enough, or is over everybody.
         items += [replace(self._weather(kind), process=None) for kind in WEATHERS]
         items.append(replace(self._reorder(), at_s=self._at(0.1, 0.6), for_s=20.0))
-        draws += [self._reorder, *(partial(self._weather, kind) for kind in WEATHERS)]
+        items.append(replace(self._lag(), for_s=20.0))
+        draws += [self._reorder, self._lag, *(partial(self._weather, kind) for kind in WEATHERS)]
         return items + [self._chance.choice(draws)() for _ in range(self._steps // 12)]
 
     def leaning(self, lean: Lean) -> list[Item]:
@@ -281,7 +324,13 @@ class _Artist:
         items: list[Item] = [self._batch(chance.choice(kinds), "inbox") for _ in range(lean.doubts)]
         items += [self._crash() if index % 2 else self._move() for index in range(lean.owners)]
         items += [self._publish(self._at(0.1), self._definition(), None) for _ in range(lean.publishes)]
-        items += [replace(self._weather("slow"), process=chance.choice(WORKERS)) for _ in range(lean.slowness)]
+        items += [self._slot(100 + index) for index in range(lean.slots)]
+        items += [RepeatItem(at_s=self._at(0.2), seed=self._seed()) for _ in range(lean.repeats)]
+        items += [self._compares() if index % 2 else self._rebuilds() for index in range(lean.upkeep)]
+        items += [item for number in range(lean.handovers) for item in self._handover(200 + 2 * number)]
+        items += [self._lag() for _ in range(lean.lags)]
+        items += [self._cancel(100 + index) for index in range(lean.cancels)]
+        items += [self._reorder() for _ in range(lean.cancels // 4)]
         return items
 
     def _definition(self) -> int:
@@ -355,6 +404,16 @@ class _Artist:
             partition=chance.randrange(SHARDS),
             delay_s=round(chance.uniform(0.5, 3.0), 3),
             for_s=round(chance.uniform(4.0, 15.0), 3),
+        )
+
+    def _lag(self) -> LagItem:
+        chance = self._chance
+        return LagItem(
+            at_s=self._at(0.03),
+            seed=self._seed(),
+            process=chance.choice((*WORKERS, HOLDER)),
+            delay_s=round(chance.uniform(0.5, 5.0), 3),
+            for_s=round(chance.uniform(5.0, 20.0), 3),
         )
 
     def _clock(self) -> ClockItem:

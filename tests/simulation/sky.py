@@ -25,7 +25,7 @@ from interlock.log.faults import (
 )
 from interlock.log.port import Record, Shard
 from interlock.processors.ports import Topics
-from tests.simulation.items import BatchItem, ReorderItem, WeatherItem
+from tests.simulation.items import BatchItem, LagItem, ReorderItem, WeatherItem
 from tests.simulation.trace import IN_PROCESS, Trace
 
 ROUGH: Final = FaultRates(
@@ -60,6 +60,7 @@ class Sky:
         self.armed: list[BatchItem] = []
         self.weather: list[WeatherItem] = []
         self.slow_inboxes: list[ReorderItem] = []
+        self.lags: list[LagItem] = []
         self._topics = topics
         self._trace = trace
         self._kinds = kinds
@@ -75,6 +76,7 @@ class Sky:
         self.armed.clear()
         self.weather.clear()
         self.slow_inboxes.clear()
+        self.lags.clear()
 
     def armed_for(self, shard: Shard) -> BatchItem | None:
         """The fault that this batch takes, if one waits for it."""
@@ -97,12 +99,20 @@ class Sky:
                 return item.delay_s
         return 0.0
 
+    def lag_s(self, process: str, shard: Shard) -> float:
+        """How much later a process hears of something in this shard than others."""
+        for item in self.lags:
+            if item.process == process and shard == self._topics.journal("publishing", 0):
+                self.count_once(item, f"{process} reads {shard} late")
+                return item.delay_s
+        return 0.0
+
     def count(self, kind: str, what: str) -> None:
         """A fault came true."""
         self._kinds[kind] += 1
         self._trace.add(IN_PROCESS.get(), f"FAULT {kind}: {what}")
 
-    def count_once(self, item: WeatherItem | ReorderItem, what: str) -> None:
+    def count_once(self, item: WeatherItem | ReorderItem | LagItem, what: str) -> None:
         """A fault that lasts came true for the first time."""
         if id(item) not in self._seen:
             self._seen[id(item)] = None
@@ -135,6 +145,8 @@ class Overhead:
     def on_ask(self, shard: Shard) -> AskOutcome:
         """The weather's."""
         sky = self._sky
+        if sky.lags and (lag_s := sky.lag_s(self._process, shard)):
+            return AskOutcome(delay_s=lag_s)
         if not sky.weather or (weather := sky.weather_over(self._process)) is None:
             return SEEN
         sky.count_once(weather, f"{shard} is asked")

@@ -15,6 +15,7 @@ from tests.simulation.items import (
     DoubleItem,
     DropItem,
     Item,
+    LagItem,
     MoveItem,
     PauseItem,
     ReleaseItem,
@@ -53,6 +54,11 @@ class Troubles:
                 await asyncio.sleep(item.for_s)
                 if item in world.sky.slow_inboxes:
                     world.sky.slow_inboxes.remove(item)
+            case LagItem():
+                world.sky.lags.append(item)
+                await asyncio.sleep(item.for_s)
+                if item in world.sky.lags:
+                    world.sky.lags.remove(item)
             case MoveItem():
                 world.deal(chance)
                 self._count(item, "shards move")
@@ -93,7 +99,9 @@ class Troubles:
 
         def die(steps: int, task: "asyncio.Task[object] | None") -> None:
             process.kill()
-            dead.set_result(None)
+            # The run may have ended meanwhile, because a rule was broken.
+            if not dead.done():
+                dead.set_result(None)
 
         loop.at_step(loop.steps + 1 + item.steps, die)
         await dead

@@ -26,6 +26,8 @@ class Definition:
     timeout: str | None = None
     """How long they wait, as a document says it; None for ever."""
     sleep: str | None = None
+    route: str = ""
+    """The path that it claims for itself; "" if it claims nothing that another one couldn't have too."""
 
 
 DEFINITIONS: Final = (
@@ -34,8 +36,10 @@ DEFINITIONS: Final = (
     Definition(name="alerts", event="alert.raised", waits_for="alert.seen", correlated=False, timeout="1m"),
     Definition(name="parcels", event="parcel.sent", waits_for="parcel.arrived"),
     Definition(name="reminders", event="reminder.set", sleep="20s"),
+    Definition(name="counters", event="counter.read", route="/counters"),
 )
-"""Orders and audits start from the same event, so that one stimulus starts several runs."""
+"""Orders and audits start from the same event, so that one stimulus starts several runs. Counters claim a path,
+so only one of their slots can be filled."""
 
 
 def document(definition: Definition, version: int, cadence: Cadence | None) -> str:
@@ -49,9 +53,10 @@ def document(definition: Definition, version: int, cadence: Cadence | None) -> s
     if definition.sleep:
         steps.append({"id": "rest", "sleep": definition.sleep})
     steps.append({"id": "end", "activity": f"end-{version}", "inputs": {"begun": "begin"}})
+    claimed = [{"type": "http", "method": "GET", "path": definition.route}] if definition.route else []
     found: dict[str, object] = {
         "name": definition.name,
-        "triggers": [{"type": "event", "name": definition.event}],
+        "triggers": [{"type": "event", "name": definition.event}, *claimed],
         "steps": steps,
     }
     return json.dumps(found | ({} if cadence is None else {"checkpoints": cadence}))

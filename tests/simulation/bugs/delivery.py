@@ -15,6 +15,8 @@ from tests.simulation.bugs import Catalogue, Swap, Swaps
 from tests.simulation.plan import Lean
 
 delivery = Catalogue()
+masked = Catalogue()
+"""What another check makes up for, so that nothing is found."""
 
 
 @delivery.bug()
@@ -54,12 +56,30 @@ def the_next_promise_goes_while_one_is_in_doubt() -> Swaps:
 @delivery.bug()
 def repetitions_are_decided_again() -> Swaps:
     """A start that comes twice starts twice: neither its number among what its source sent nor its run is looked for.
-    The mistake: to leave each check to the other one."""
-    return [*forgets_numbers(), *forgets_runs()]
+    The mistake: to leave each check to the other one. Either of them is enough for a start, as `masked` shows."""
+    return [*repetitions_are_not_known_by_their_number(), *a_run_is_begun_although_there_is_one()]
 
 
-def forgets_numbers() -> Swaps:
-    """A message is decided whether or not its number was received before."""
+@delivery.bug(lean=Lean(repeats=10, slots=6))
+def a_refusal_is_not_remembered() -> Swaps:
+    """A command that was refused is decided anew when it comes again, and may be answered otherwise or even done. The
+    mistake: to remember only what has changed something."""
+    original: Any = Ownership._decision  # pyright: ignore[reportPrivateUsage]
+
+    def decision(self: Any, received: Received, unit: Unit) -> object:
+        answers = self._book.answers
+        command_id = getattr(received.message, "command_id", "")
+        if command_id in answers and answers[command_id].status == "refused":
+            del answers[command_id]
+        return original(self, received, unit)
+
+    return [(Ownership, "_decision", decision)]
+
+
+@masked.bug(tries=2)
+def repetitions_are_not_known_by_their_number() -> Swaps:
+    """A message is decided whether or not its number was received before; and nothing comes of it, since every handler
+    knows what it has decided. The mistake: to take an optimisation for the rule."""
 
     def consume(self: Any, received: Received, unit: Unit) -> bool:
         book = self._book
@@ -75,8 +95,10 @@ def forgets_numbers() -> Swaps:
     return [(Ownership, "_consume", consume)]
 
 
-def forgets_runs() -> Swaps:
-    """A start begins its run whether or not there is, or was, such a run."""
+@masked.bug(tries=2)
+def a_run_is_begun_although_there_is_one() -> Swaps:
+    """A start begins its run whether or not there is one; and nothing comes of it, since no number is taken twice. The
+    mistake: to take a rule for an optimisation."""
     original = execution.start
 
     def start(state: object, *args: Any) -> object:

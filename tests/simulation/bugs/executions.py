@@ -9,6 +9,7 @@ from interlock.domain.executions.shard import ExecutionsShard
 from interlock.domain.messages import ResumeDeclined
 from interlock.processors.ownership import Ownership
 from tests.simulation.bugs import Catalogue, Swaps
+from tests.simulation.plan import Lean
 
 executions = Catalogue()
 
@@ -29,7 +30,7 @@ def timers_are_dropped_at_a_takeover() -> Swaps:
     return [(Ownership, "open", opened)]
 
 
-@executions.bug()
+@executions.bug(lean=Lean(cancels=24))
 def a_stimulus_that_comes_too_late_is_dropped() -> Swaps:
     """A run that can't be resumed any more keeps the stimulus from those that still wait for it. The mistake: to take
     a resume for a notice that may be ignored."""

@@ -64,6 +64,28 @@ def after_a_doubt_the_owner_goes_on() -> Swaps:
     return [(Ownership, "_append", append)]
 
 
+@journal.bug()
+def a_snapshot_holds_what_has_not_counted() -> Swaps:
+    """An owner that begins with a snapshot knows of decisions that never came to be. The mistake: to take it from the
+    state that decisions are made on, while an append is on its way."""
+    original: Any = Ownership._append  # pyright: ignore[reportPrivateUsage]
+    count: Any = Ownership._count  # pyright: ignore[reportPrivateUsage]
+
+    async def append(self: Any, unit: object) -> None:
+        if self._keeper is not None and self._keeper.due:
+            self._keeper.write(self._at, *self.kept())
+        await original(self, unit)
+
+    def counted(self: Any, progress: object, promised: object, records: int, at: object) -> None:
+        keeper, self._keeper = self._keeper, None
+        count(self, progress, promised, records, at)
+        self._keeper = keeper
+        if keeper is not None:
+            keeper.folded(records)
+
+    return [(Ownership, "_append", append), (Ownership, "_count", counted)]
+
+
 class _Hopeful:
     """A log without doubts. Implements `Log`."""
 

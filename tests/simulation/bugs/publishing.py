@@ -2,14 +2,19 @@
 
 from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
-from interlock.domain.messages import RoutingReached
+from interlock.domain.messages import Owner, RoutingReached
 from interlock.domain.publishing import activation, request
 from interlock.domain.publishing import decide as publishing_decide
+from interlock.domain.publishing.candidate import Target
 from interlock.domain.publishing.here import Here
 from interlock.domain.publishing.publication.state import Publication
+from interlock.domain.publishing.slot.state import Slot
 from interlock.domain.publishing.story import Story
+from interlock.domain.publishing.unpublish import decide as unpublish_decide
 from tests.simulation.bugs import Catalogue, Swaps
+from tests.simulation.plan import Lean
 
 publishing = Catalogue()
 
@@ -38,3 +43,60 @@ def active_is_answered_by_the_first_shard() -> Swaps:
         return bool(original(here, one_more if not publication.reached else publication, message, story))
 
     return [(publishing_decide, "_activation_reached", reached)]
+
+
+@publishing.bug(lean=Lean(slots=6))
+def an_unpublish_does_not_raise_the_revision() -> Swaps:
+    """Whoever has seen the slot before it was emptied fills it again without noticing. The mistake: to count
+    activations instead of changes."""
+    original = activation.empty
+
+    def empty(here: Here, slot: Slot, unpublish_id: str, owner: Owner | None, story: Story) -> int:
+        return original(here, replace(slot, revision=slot.revision - 1), unpublish_id, owner, story)
+
+    return [(unpublish_decide, "empty", empty)]
+
+
+@publishing.bug(lean=Lean(slots=24, publishes=8))
+def an_unpublish_looks_at_no_revision() -> Swaps:
+    """An unpublish empties a slot that somebody has filled since its caller looked. The mistake: to think that there
+    is nothing to lose."""
+    return [(Target, "lost", False)]
+
+
+@publishing.bug()
+def claims_are_not_compared_again_in_the_activation() -> Swaps:
+    """Two candidates that were staged side by side both get what only one can have. The mistake: to trust the look at
+    the ledger that the request began with."""
+    return [(activation, "conflicts", _none)]
+
+
+@publishing.bug(lean=Lean(handovers=5))
+def a_restore_skips_the_conflict_check() -> Swaps:
+    """A publication that had authority before gets it back although another slot has its claims by now. The mistake:
+    to take it for checked. (Where only the request doesn't look, the activation still refuses it.)"""
+    original = activation.select
+
+    def select(here: Here, candidate: Publication, story: Story) -> None:
+        if not candidate.restores:
+            original(here, candidate, story)
+            return
+        with patch.object(activation, "conflicts", _none):
+            original(here, candidate, story)
+
+    return [(publishing_decide, "select", select), (request, "select", select), (request, "conflicts", _none)]
+
+
+@publishing.bug()
+def a_source_reference_outlives_its_publication() -> Swaps:
+    """The artifact of a publication that was replaced is kept for ever. The mistake: to release it later, in an append
+    of its own."""
+
+    def stop_referring(here: Here, publication_id: str, story: Story) -> None:
+        """Later, perhaps."""
+
+    return [(activation, "_stop_referring", stop_referring)]
+
+
+def _none(*_: object) -> tuple[()]:
+    return ()

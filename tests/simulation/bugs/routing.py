@@ -1,6 +1,6 @@
 """Bugs of routing: which waits and stimuli meet, and at which position of publishing it looks up who has authority."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from interlock.domain.decider import Decided, Decision
@@ -10,6 +10,7 @@ from interlock.domain.routing import decide as routing_decide
 from interlock.domain.routing.shard import RoutingShard
 from interlock.domain.routing.wait import decide as wait_decide
 from interlock.domain.routing.wait.events import WaitTaken
+from interlock.processors.ownership import Ownership
 from tests.simulation.bugs import Catalogue, Swaps
 from tests.simulation.plan import Lean
 
@@ -69,6 +70,22 @@ def look_ups_are_answered_from_a_cache() -> Swaps:
 
     caches: dict[int, dict[tuple[str, str], object]] = {}
     return [(Authority, "bindings", bindings)]
+
+
+@routing.bug(lean=Lean(lags=6, owners=8, publishes=8))
+def an_owner_decides_before_its_replica_caught_up() -> Swaps:
+    """A new owner takes the position from the journal and the bindings from a replica that is behind it. The mistake:
+    to wait for the log of the shard and for nothing else."""
+    original = Ownership.open
+
+    async def opened(self: Any, still_assigned: Callable[[], Awaitable[bool]]) -> None:
+        replica, self._replica = self._replica, None
+        try:
+            await original(self, still_assigned)
+        finally:
+            self._replica = replica
+
+    return [(Ownership, "open", opened)]
 
 
 class _Forgetful:

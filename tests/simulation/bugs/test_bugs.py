@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.simulation.bugs.catalogue import BUGS
+from tests.simulation.bugs.catalogue import BUGS, MASKED
 from tests.simulation.bugs.hunt import Pool, shrunk
 
 pytestmark = pytest.mark.simulation
@@ -15,7 +15,7 @@ LONG = [bug.name for bug in BUGS.values() if bug.soak]
 @pytest.fixture(scope="module")
 def quick() -> Iterator[Pool]:
     """All hunts that `make test` has time for, under way in processes of their own."""
-    yield from _hunting(QUICK)
+    yield from _hunting([*QUICK, *MASKED])
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +45,12 @@ def test_a_planted_bug_is_found_and_its_seeds_are_green_without_it(
     name: str, quick: Pool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _is_found(quick, name, capsys)
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_either_check_is_enough_where_there_are_two(name: str, quick: Pool) -> None:
+    found = quick.hunted(name)
+    assert found.rule == "", found.report
 
 
 @pytest.mark.soak

@@ -5,14 +5,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from interlock.log.frame import Append
-from interlock.log.journal import behind
+from interlock.log.frame import Append, is_event
+from interlock.log.journal import JournalReader, behind
 from interlock.log.port import Shard
+from interlock.processors.mail import recorded
+from interlock.processors.truth import Truth
+from interlock.projections.host import ViewHost
 from interlock.projections.projector import Projector
 from interlock.projections.store import Place, Store
 from interlock.projections.trigger_index import fold as trigger_index
 from interlock.projections.trigger_index.store import BINDINGS
 from tests.simulation.bugs import Catalogue, Swaps
+from tests.simulation.plan import Lean
 
 views = Catalogue()
 
@@ -70,3 +74,33 @@ def rows_of_a_retired_publication_stay() -> Swaps:
         original(publication_id, rows)
 
     return [(trigger_index, "_remove", remove)]
+
+
+@views.bug(lean=Lean(lags=6, upkeep=16, publishes=6))
+def a_rebuild_swaps_where_it_is() -> Swaps:
+    """A rebuilt copy serves before it is where the old one was, so that readers see what they saw come undone. The
+    mistake: to take "nearly there" for there."""
+
+    async def meet(self: Any, other: object, *, exactly: bool) -> None:
+        """As it is."""
+
+    return [(ViewHost, "_meet", meet)]
+
+
+@views.bug(lean=Lean(upkeep=20, publishes=6))
+def a_pass_repairs_what_only_lags() -> Swaps:
+    """Rows of a copy that is behind are held against slots that are ahead, and repaired. The mistake: to compare with
+    what is so now, whatever the rows are at."""
+
+    async def advance(self: Any, position: int) -> None:
+        end = (await self._log.end(self._journal)).end
+        reader = self._reader = self._reader or JournalReader(self._log, self._journal)
+        while reader.next_offset < end:
+            for append in await reader.read(self._wait_s):
+                for entry in append.entries:
+                    if is_event(entry):
+                        event = recorded(self._codec, self._journal, entry.offset, entry.value)
+                        self._apply(entry.key.decode("utf-8", "surrogatepass"), event)
+                self.position = append.frame.number
+
+    return [(Truth, "advance", advance)]

@@ -1,7 +1,7 @@
 """The views that are held equal a fold of the journals up to the same positions; and the trigger index equals what
 authority says, by the judge's own model of it.
 
-Rules: rows-differ, rows-ahead, view-stopped, orphaned-row.
+Rules: rows-differ, rows-ahead, view-falls, view-stopped, orphaned-row.
 """
 
 import sqlite3
@@ -114,6 +114,12 @@ class RowsCheck:
             raise Violation("view-stopped", f"expected the view {view.name} to go on, found: {marks.error}")
         numbers = {shard: place.position.number for shard, place in read_places(connection).items()}
         if any(numbers.get(shard, 0) < number for shard, number in copy.positions.items()):
+            if marks.filled:
+                raise Violation(
+                    "view-falls",
+                    f"expected the view {view.name} at {copy.positions} or later, as it has served them and says that "
+                    f"it is whole, found it at {numbers}",
+                )
             self._again(copy)
         for shard, number in numbers.items():
             self._fold(copy, shard, number)
@@ -150,7 +156,7 @@ class RowsCheck:
         return self._tapes.codec
 
     def _again(self, copy: _Copy) -> None:
-        """The view was dropped or has lost its last transactions: from the beginning."""
+        """The view was dropped, or its files are gone: from the beginning."""
         copy.rows, copy.positions = MemoryRows(), {}
         for home, tape in self._tapes.journals.items():
             if home[0] in copy.view.contexts:

@@ -2,24 +2,26 @@
 
 While it watches, a few methods report to the judge before or after they do what they do: `Journal.append` (what a
 writer was told), `JournalReader.read` (what every reader of the engine folds), `MemoryLog.send` (what leaves a process,
-and what it is told of it), `Ownership.open`, `_turn` and `_append` (when an owner's state is that of the log). So the
-judge looks at the very moments at which a rule could be broken, and the order of things is exact.
+and what it is told of it), `Ownership.open`, `_turn`, `_append` and `close` (when an owner's state is that of the log),
+`ViewHost._replace` (when another copy of a view begins to serve). So the judge looks at the very moments at which a
+rule could be broken, and the order of things is exact.
 
 A violation that is found within the engine is kept and raised by the next look: raised there, the engine would take it
 for a failure of a shard and go on.
 
-Rules: acknowledged-void, acknowledged-elsewhere, denied-counted, lost-to-nobody.
+Rules: acknowledged-void, acknowledged-elsewhere, denied-counted, lost-to-nobody, view-falls.
 """
 
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from interlock.log.frame import Append, Entry
 from interlock.log.journal import Journal, JournalReader, Lost
 from interlock.log.memory import MemoryBroker, MemoryLog
 from interlock.log.port import Doubt, Record, Refused, Shard
 from interlock.processors.ownership import Ownership
+from interlock.projections.host import ViewHost
 from tests.simulation.checks import Violation
 from tests.simulation.checks.deliveries import DeliveriesCheck, Sending
 from tests.simulation.checks.readers import same
@@ -77,6 +79,8 @@ class Witness:
         wrap(Ownership, "open", self._open)
         wrap(Ownership, "_append", self._commit)
         wrap(Ownership, "_turn", self._turn)
+        wrap(Ownership, "close", self._close)
+        wrap(ViewHost, "_replace", self._replaced)
         try:
             yield
         finally:
@@ -196,6 +200,11 @@ class Witness:
 
     async def _turn(self, original: Callable[..., Awaitable[None]], ownership: Ownership) -> None:
         self.deciding.add(id(ownership))
+        # Where it fails, the owner holds what never came to be until it is closed.
+        await original(ownership)
+        self.deciding.discard(id(ownership))
+
+    async def _close(self, original: Callable[..., Awaitable[None]], ownership: Ownership) -> None:
         try:
             await original(ownership)
         finally:
@@ -204,6 +213,24 @@ class Witness:
     async def _commit(self, original: Callable[..., Awaitable[None]], ownership: Ownership, unit: object) -> None:
         await original(ownership, unit)
         self._judge.see(lambda: self._shadows.committed(ownership))
+
+    # ---- views ----------------------------------------------------------------------------------------------------
+
+    async def _replaced(self, original: Callable[..., Awaitable[None]], host: ViewHost, old: Any, new: Any) -> None:
+        """A copy that says that it is whole serves in the place of another one."""
+        if new.store.marks().filled:
+            before, after = (
+                {shard: one.projector.position(shard).number for shard in host.shards} for one in (old, new)
+            )
+            self._judge.see(lambda: _no_earlier(host.view.name, before, after))
+        await original(host, old, new)
+
+
+def _no_earlier(view: str, before: Mapping[Shard, int], after: Mapping[Shard, int]) -> None:
+    if any(after[shard] < number for shard, number in before.items()):
+        raise Violation(
+            "view-falls", f"expected a new copy of the view {view} to serve at {before}, found it at {after}"
+        )
 
 
 def _follows(tape: Tape, appends: Sequence[Append], before: int) -> None:
