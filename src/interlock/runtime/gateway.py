@@ -14,7 +14,7 @@ from typing import Literal
 
 from interlock.domain.messages import CancelExecution, Publish, RepairProjection, Restore, RouteStimulus, Unpublish
 from interlock.domain.sharding import routing_key
-from interlock.log.port import Doubt, Log, LogError, OffsetGone, Record, Stored, Unavailable
+from interlock.log.port import Doubt, Log, LogError, OffsetGone, Record, Refused, Stored, Unavailable
 from interlock.processors.mail import Cause, client_record
 from interlock.processors.ports import Codec, Topics
 
@@ -139,18 +139,26 @@ class Gateway:
             ) from error
 
     async def _write(self, context: str, shard_key: str, record: Record) -> str:
-        """Where it landed, as `interlock.api.positions` reads it. Raises what the port raises."""
+        """Where it landed, as `interlock.api.positions` reads it. Raises what the port raises.
+
+        Once one try is in doubt, only a landing settles it: a later try that was refused says nothing about the first.
+        """
         shard = self._topics.inbox(context, self._topics.partition(context, shard_key))
-        for attempt in range(DOUBTS_MAX):
+        doubted: Doubt | None = None
+        for _ in range(DOUBTS_MAX):
             try:
                 offset = await self._log.send(shard, [record])
             except Doubt as doubt:
                 log.warning("a write to %s is in doubt and is repeated: %s", shard, doubt)
-                if attempt == DOUBTS_MAX - 1:
+                doubted = doubt
+            except Refused as refused:
+                if doubted is None:
                     raise
+                raise doubted from refused
             else:
                 return f"{context}/{shard.partition}@{offset}"
-        raise AssertionError("expected a write to land, or to raise")
+        assert doubted is not None, "expected a write that neither lands nor is refused to be in doubt"
+        raise doubted
 
     def _hear(self, stored: Stored) -> None:
         try:
