@@ -42,8 +42,6 @@ class Bug:
     steps: int
     lean: Lean
     """What its plans have more of than usual."""
-    soak: bool
-    """Whether it takes longer than `make test` may."""
 
     @contextmanager
     def planted(self) -> Generator[None, None, None]:
@@ -61,16 +59,14 @@ class Catalogue:
         self.bugs: list[Bug] = []
 
     def bug(
-        self, *, tries: int = TRIES, steps: int = STEPS, lean: Lean = USUAL, soak: bool = False
+        self, *, tries: int = TRIES, steps: int = STEPS, lean: Lean = USUAL
     ) -> Callable[[Callable[[], Swaps]], Callable[[], Swaps]]:
         """Takes up a function that says what is replaced; its name is the bug's, its docstring the sentence."""
 
         def take(swaps: Callable[[], Swaps]) -> Callable[[], Swaps]:
             name = swaps.__name__.replace("_", " ")
             sentence = " ".join((swaps.__doc__ or "").split())
-            self.bugs.append(
-                Bug(name=name, sentence=sentence, swaps=swaps, tries=tries, steps=steps, lean=lean, soak=soak)
-            )
+            self.bugs.append(Bug(name=name, sentence=sentence, swaps=swaps, tries=tries, steps=steps, lean=lean))
             return swaps
 
         return take
