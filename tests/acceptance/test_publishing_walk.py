@@ -215,6 +215,7 @@ async def walking(bootstrap: str, folder: Path) -> AsyncGenerator[tuple[Walk, Ka
     assert codes == [0] * len(codes)
 
 
+@pytest.mark.soak
 @pytest.mark.kafka
 @pytest.mark.timeout(290)
 async def test_the_old_publication_serves_through_every_failure_of_every_step(
