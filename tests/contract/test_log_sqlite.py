@@ -118,7 +118,8 @@ async def test_an_empty_file_becomes_a_log(tmp_path: Path) -> None:
     await log.close()
 
 
-async def test_many_may_make_the_file_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("time", range(10))
+async def test_many_may_make_the_file_at_once(tmp_path: Path, time: int) -> None:
     logs = await asyncio.gather(*(asyncio.to_thread(SqliteLog, tmp_path / "log.db") for _ in range(8)))
     made = [await log.create([TopicSpec(name="t", partitions=1)]) for log in logs]
     assert made == [["t"]] + [[]] * 7

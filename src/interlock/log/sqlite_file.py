@@ -134,15 +134,28 @@ def shard_range(shard: int) -> tuple[int, int]:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    if not _is_ours(connection, path):
+    if not _until_free(lambda: _look(connection, path)):
         _until_free(lambda: _make(connection, path))
     mode = _until_free(lambda: _pragma(connection, "journal_mode=WAL"))
     if mode != "wal":
         raise WrongFile(f"expected {path} to take a write-ahead log, found {mode}; use a local file system")
 
 
+def _look(connection: sqlite3.Connection, path: Path) -> bool:
+    """`_is_ours` at one moment: another process may be making the file between the reading of two of its marks."""
+    connection.execute("BEGIN")
+    try:
+        return _is_ours(connection, path)
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
 def _is_ours(connection: sqlite3.Connection, path: Path) -> bool:
-    """Whether the file is a log; False where it is still empty. Raises `WrongFile` for any other."""
+    """Whether the file is a log; False where it is still empty. Raises `WrongFile` for any other.
+
+    To be called within a transaction.
+    """
     application = _pragma(connection, "application_id")
     version = _pragma(connection, "user_version")
     if application != APPLICATION_ID:
