@@ -179,8 +179,8 @@ def _offsets(zone: ZoneInfo, instant: datetime) -> list[timedelta]:
 
 @lru_cache(maxsize=1)
 def _zones() -> frozenset[str]:
-    """Read once: a name that merely finds a file there is no zone."""
-    return frozenset(available_timezones())
+    """Read once: a name that merely finds a file there is no zone, and some systems list their own zone as one."""
+    return frozenset(available_timezones()) - {"localtime"}
 
 
 # ---- the grammar ----------------------------------------------------------------------------------------------------

@@ -113,8 +113,9 @@ def meant(field: str, low: int, high: int) -> set[int]:
             begin %= around
         walk = [begin]
         # Monday to 7 goes on to Sunday and ends there, as 0 at the beginning would.
+        highest = 7 if high == end == 7 else top
         while walk[-1] != end:
-            walk.append(low if walk[-1] == (7 if end == 7 else top) else walk[-1] + 1)
+            walk.append(low if walk[-1] == highest else walk[-1] + 1)
         found |= {value % around for value in walk[:: int(step or 1)]}
     return found
 
