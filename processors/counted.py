@@ -26,6 +26,7 @@ class KeptBook:
     promised: dict[str, int]
     delivered: dict[str, int]
     answers: dict[str, Reply]
+    answered_at: dict[str, int]
     undelivered: tuple[Outgoing, ...]
     """Promises that no frame tells to be delivered, by destination, and in order for each."""
 
@@ -64,6 +65,7 @@ class Counted:
             promised=book.promised.copy(),
             delivered=self.delivered.copy(),
             answers=book.answers.copy(),
+            answered_at=book.answered_at.copy(),
             undelivered=tuple(promise for _, waiting in sorted(self.undelivered.items()) for promise in waiting),
         )
 
@@ -82,4 +84,5 @@ class Counted:
             promised=kept.promised.copy(),
             delivered=kept.delivered.copy(),
             answers=kept.answers.copy(),
+            answered_at=kept.answered_at.copy(),
         )

@@ -51,8 +51,7 @@ class Book:
     answers: dict[str, Reply] = field(default_factory=dict[str, Reply])
     """Command id → what it was answered, so that a repetition is answered alike (LOG-06)."""
     answered_at: dict[str, int] = field(default_factory=dict[str, int])
-    """Command id → the append that answered it first, which a repetition tells too. An owner that began with a snapshot
-    doesn't know it, and tells the later one; that knows of it as well."""
+    """Command id → the append that answered it first, which a repetition tells too."""
 
 
 @dataclass(frozen=True, slots=True)
