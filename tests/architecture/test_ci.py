@@ -12,13 +12,15 @@ PYTHON = """#!/bin/sh
 echo "$@" >> "$PWD/asked"
 case "$2" in
   ops.kafka) exit "$BROKER" ;;
-  pytest) exit "$TESTS" ;;
+  pytest) case "$4" in simulation*) exit "$SIMULATED" ;; *) exit "$TESTS" ;; esac ;;
 esac
 """
 """Stands in for the environment's Python: a broker is there or not, and tests pass or don't."""
 
 
-def ended(folder: Path, *command: str, broker: int, tests: int = 0, check: int = 0) -> tuple[int, list[str]]:
+def ended(
+    folder: Path, *command: str, broker: int, tests: int = 0, simulated: int = 0, check: int = 0
+) -> tuple[int, list[str]]:
     """The code that a command ends with in a tree with the real scripts, and what Python was asked."""
     for name in ("ops/test.sh", ".ci/run", "Makefile"):
         (folder / name).parent.mkdir(exist_ok=True)
@@ -28,33 +30,41 @@ def ended(folder: Path, *command: str, broker: int, tests: int = 0, check: int =
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
         path.chmod(0o755)
-    told = {"BROKER": str(broker), "TESTS": str(tests), "MAKE": str(checked)}
+    told = {"BROKER": str(broker), "TESTS": str(tests), "SIMULATED": str(simulated), "MAKE": str(checked)}
     done = subprocess.run(command, cwd=folder, env=os.environ | told, check=False, capture_output=True)
     asked = folder / "asked"
     return done.returncode, asked.read_text("utf-8").splitlines() if asked.exists() else []
 
 
 CI = ("bash", ".ci/run")
+CHECK = "-m ops.kafka check"
+SIMULATED = "-m pytest -m simulation and not soak --durations=10"
+"""Runs beside the other tests, so that either may be asked for first."""
 
 
 def test_with_a_broker_every_test_but_soak_runs(tmp_path: Path) -> None:
-    assert ended(tmp_path, *CI, broker=0) == (0, ["-m ops.kafka check", "-m pytest -m not soak --durations=10"])
+    code, asked = ended(tmp_path, *CI, broker=0)
+    assert code == 0
+    assert asked[0] == CHECK
+    assert sorted(asked[1:]) == ["-m pytest -m not soak and not simulation --durations=10", SIMULATED]
 
 
 def test_without_a_broker_the_rest_runs_and_the_run_ends_with_3(tmp_path: Path) -> None:
     code, asked = ended(tmp_path, *CI, broker=3)
     assert code == 3
-    kafka = "-m ops.kafka check"
-    assert asked == [kafka, "-m pytest -m not soak and not kafka --durations=10", kafka]
+    assert (asked[0], asked[-1]) == (CHECK, CHECK)
+    others = "-m pytest -m not soak and not simulation and not kafka --durations=10"
+    assert sorted(asked[1:-1]) == [others, SIMULATED]
 
 
 @pytest.mark.parametrize("broker", [0, 3])
 def test_tests_that_fail_end_it_with_their_code(tmp_path: Path, broker: int) -> None:
     assert ended(tmp_path, *CI, broker=broker, tests=1)[0] == 1
+    assert ended(tmp_path, *CI, broker=broker, simulated=1)[0] == 1
 
 
 def test_a_broker_that_cannot_start_ends_it(tmp_path: Path) -> None:
-    assert ended(tmp_path, *CI, broker=1) == (1, ["-m ops.kafka check"])
+    assert ended(tmp_path, *CI, broker=1) == (1, [CHECK])
 
 
 def test_lint_and_types_come_first(tmp_path: Path) -> None:
@@ -64,4 +74,4 @@ def test_lint_and_types_come_first(tmp_path: Path) -> None:
 def test_make_test_is_the_same_and_ends_with_makes_own_code(tmp_path: Path) -> None:
     command = ("make", "test", f"MAKE={tmp_path / 'checked'}")
     code, asked = ended(tmp_path, *command, broker=3)
-    assert (code, len(asked)) == (2, 3)
+    assert (code, len(asked)) == (2, 4)
