@@ -165,8 +165,8 @@ def test_damaged_bytes_are_read_as_some_object_or_refused_by_one_error(
     [
         (b"", "expected a record that begins with C3 01, found nothing in 0 bytes"),
         (b'{"type": "Event"}', "expected a record that begins with C3 01, found 7b 22 74 79 70 65 22 3a 20 22 in 17"),
-        (b"\xc3\x01" + b"\x11" * 9, "expected a record of a known schema, found fingerprint 1111111111111111 in 11"),
-        (b"\xc3\x01", "expected a record of a known schema, found fingerprint none in 2 bytes"),
+        (b"\xc3\x01" + b"\x11" * 9, "know the schema with fingerprint 1111111111111111 of a record of 11 bytes"),
+        (b"\xc3\x01", "know the schema with fingerprint none of a record of 2 bytes"),
         (b"\x00\x00\x00\x00\x07", "expected a record while no registry is configured, found the schema id 00000007"),
     ],
 )
