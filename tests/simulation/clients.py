@@ -173,7 +173,9 @@ class Clients:
         answered = [entry for entry in self.ledger.sent if entry.was_told("done", "refused", "failed")]
         if not answered:
             return
-        entry = chance.choice(answered)
+        # Refusals are the rarer ones, and the ones that would be answered otherwise if they were decided anew.
+        refused = [entry for entry in answered if not entry.was_told("done", "failed")]
+        entry = chance.choice(refused if refused and chance.random() < 0.5 else answered)
         match entry.what:
             case Publish() | Unpublish() | Restore() as message:
                 await self._ask(entry, lambda door: door.publish(message, ANSWER_S), patient=False, chance=chance)

@@ -60,7 +60,7 @@ def repetitions_are_decided_again() -> Swaps:
     return [*repetitions_are_not_known_by_their_number(), *a_run_is_begun_although_there_is_one()]
 
 
-@delivery.bug(lean=Lean(repeats=10, slots=6))
+@delivery.bug(tries=32, lean=Lean(repeats=20, slots=10, publishes=6))
 def a_refusal_is_not_remembered() -> Swaps:
     """A command that was refused is decided anew when it comes again, and may be answered otherwise or even done. The
     mistake: to remember only what has changed something."""

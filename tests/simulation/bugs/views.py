@@ -76,7 +76,7 @@ def rows_of_a_retired_publication_stay() -> Swaps:
     return [(trigger_index, "_remove", remove)]
 
 
-@views.bug(lean=Lean(lags=6, upkeep=16, publishes=6))
+@views.bug(tries=32, lean=Lean(lags=6, upkeep=10, publishes=12))
 def a_rebuild_swaps_where_it_is() -> Swaps:
     """A rebuilt copy serves before it is where the old one was, so that readers see what they saw come undone. The
     mistake: to take "nearly there" for there."""

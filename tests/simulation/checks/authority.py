@@ -291,9 +291,11 @@ class AuthorityCheck:
             case "unpublished":
                 return any(one.served and one.done.command_id == reply.command_id for one in self.emptyings.values())
             case "nothing":
-                history = self.slots.get(told["slotId"])
-                selected = history[-1][1] if history else ""
-                return selected == str(told.get("publicationId", ""))
+                # An append tells its events first: this may have been decided before any of them, or behind.
+                history = self.slots.get(told["slotId"], [])
+                before = next((each for number, each in reversed(history) if number < commit.number), "")
+                selected = {before, *(each for number, each in history if number == commit.number)}
+                return str(told.get("publicationId", "")) in selected
             case _:
                 repaired = [one.event for one in commit.facts if isinstance(one.event, ProjectionRepaired)]
                 return any(one.reconciliation_id == told.get("reconciliationId") for one in repaired)
