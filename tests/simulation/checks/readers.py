@@ -39,7 +39,7 @@ class RawLog:
 
     async def send(self, shard: Shard, batch: Sequence[Record]) -> int:
         """It only reads."""
-        raise NotImplementedError
+        raise AssertionError(f"expected the judge only to read, found it sending to {shard}")
 
     def reader(self, shard: Shard, offset: int) -> "_RawReader":
         """A place in the records."""
