@@ -3,14 +3,10 @@
 A slot that nobody said to own is anybody's. An owner stays while the slot is empty: the name is still theirs.
 """
 
-from typing import Final
-
 from interlock.domain.definitions.names import name_fault
 from interlock.domain.messages import Owner
 from interlock.domain.publishing.slot.state import Slot
 from interlock.domain.refusal import Refusal
-
-NOBODY: Final = "nobody named"
 
 
 def owner_after(
@@ -22,8 +18,8 @@ def owner_after(
     if take_over or slot.owner is None or slot.owner == owner:
         return owner
     sentence = (
-        f"Expected slot {slot_name!r} of {definition_id!r} to be owned by {shown(owner)} or by nobody, found its owner "
-        f"{shown(slot.owner)}; agree with them, or take the slot over (--take-over)."
+        f"Expected a request for slot {slot_name!r} of {definition_id!r} to name its owner {_shown(slot.owner)} "
+        f"(--owner), found that it names {_shown(owner)}; agree with them, or take the slot over (--take-over)."
     )
     details = (
         ("definitionId", definition_id),
@@ -35,6 +31,5 @@ def owner_after(
     return Refusal("conflict", sentence, details)
 
 
-def shown(owner: Owner | None) -> str:
-    """An owner in a sentence."""
-    return NOBODY if owner is None else f"{owner.kind} {owner.id!r}"
+def _shown(owner: Owner | None) -> str:
+    return "nobody" if owner is None else f"{owner.kind} {owner.id!r}"
