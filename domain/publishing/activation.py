@@ -7,6 +7,7 @@ itself, not as they were when the candidate was staged (PUB-11, PUB-12); until t
 
 from interlock.domain.decider import Intent
 from interlock.domain.messages import DecideAt, Owner
+from interlock.domain.publishing.binding import claims_of
 from interlock.domain.publishing.claims.events import Claim, ClaimsChanged
 from interlock.domain.publishing.claims.state import conflicts
 from interlock.domain.publishing.here import Here
@@ -25,7 +26,7 @@ def select(here: Here, candidate: Publication, story: Story) -> None:
     if slot.revision != candidate.expected_revision:
         story.lose(candidate, slot.revision)
         return
-    claims = claims_of(candidate)
+    claims = claims_of(candidate.bindings)
     if found := conflicts(here.shard.ledger(candidate.shell), candidate.slot_id, claims):
         story.clash(candidate, found)
         return
@@ -134,11 +135,3 @@ def _ask_routing(here: Here, shell: str, publication_id: str, story: Story) -> N
     decide_at = DecideAt(shell=shell, publication_id=publication_id, position=here.position)
     for partition in range(here.routing_shards):
         story.intend(Intent("routing", "", decide_at, partition=partition))
-
-
-def claims_of(publication: Publication) -> tuple[Claim, ...]:
-    """What the bindings of a publication claim."""
-    return tuple(
-        Claim(claim=binding.claim, cardinality=binding.cardinality, node_id=binding.node_id)
-        for binding in publication.bindings
-    )

@@ -1,6 +1,9 @@
 """The bindings of a publication: what its executable's triggers ask for, or what an earlier publication's did."""
 
+from collections.abc import Iterable
+
 from interlock.domain.definitions.executable import Route, Schedule, Trigger
+from interlock.domain.publishing.claims.events import Claim
 from interlock.domain.publishing.publication.events import Binding, BindingRoute, BindingSchedule
 from interlock.domain.sharding import binding_id
 
@@ -17,6 +20,13 @@ def bound(slot_id: str, publication_id: str, trigger: Trigger | Binding) -> Bind
         claim=trigger.claim,
         route=_route(trigger.route),
         schedule=_schedule(trigger.schedule),
+    )
+
+
+def claims_of(triggers: Iterable[Trigger | Binding]) -> tuple[Claim, ...]:
+    """What the triggers of a publication claim, before they are bound and after."""
+    return tuple(
+        Claim(claim=trigger.claim, cardinality=trigger.cardinality, node_id=trigger.node_id) for trigger in triggers
     )
 
 

@@ -13,7 +13,8 @@ from interlock.domain.definitions.document import PublishPart, attributed
 from interlock.domain.definitions.executable import Executable, Trigger
 from interlock.domain.definitions.names import name_fault
 from interlock.domain.definitions.providers import TriggerProvider
-from interlock.domain.messages import Owner
+from interlock.domain.messages import Owner, Publish, Restore, Unpublish
+from interlock.domain.publishing.binding import claims_of
 from interlock.domain.publishing.checks import CandidateSet
 from interlock.domain.publishing.claims.events import Claim
 from interlock.domain.publishing.claims.state import Conflict, conflicts
@@ -41,6 +42,17 @@ class Wish:
     """Whose the slot shall be, and who asks."""
     take_over: bool
     """Whether another owner is no obstacle."""
+
+
+def wish_of(message: Publish | Restore | Unpublish) -> Wish:
+    """What a request says of its slot, whatever it asks for."""
+    return Wish(
+        shell=message.shell,
+        slot=message.slot,
+        expect_revision=message.expect_revision,
+        owner=message.owner,
+        take_over=message.take_over,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,10 +111,7 @@ def resolve(
         return target
     if isinstance(compiled, Refusal):
         return Unfit(target=target, policy=policy, refusal=compiled)
-    claims = tuple(
-        Claim(claim=trigger.claim, cardinality=trigger.cardinality, node_id=trigger.node_id)
-        for trigger in compiled.triggers
-    )
+    claims = claims_of(compiled.triggers)
     found = conflicts(shard.ledger(wish.shell), target.slot_id, claims)
     return Candidate(target=target, policy=policy, executable=compiled, claims=claims, conflicts=found)
 

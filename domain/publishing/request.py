@@ -11,9 +11,9 @@ from interlock.domain.decider import NOTHING, Decided, Decision, Intent
 from interlock.domain.definitions.compiler import canonical
 from interlock.domain.definitions.executable import Trigger
 from interlock.domain.messages import Publish, Reply, Restore
-from interlock.domain.publishing.activation import claims_of, select
-from interlock.domain.publishing.binding import bound, trigger_of
-from interlock.domain.publishing.candidate import Target, Unfit, Wish, aim, candidate_set, resolve
+from interlock.domain.publishing.activation import select
+from interlock.domain.publishing.binding import bound, claims_of, trigger_of
+from interlock.domain.publishing.candidate import Target, Unfit, aim, candidate_set, resolve, wish_of
 from interlock.domain.publishing.checks import objection
 from interlock.domain.publishing.claims.state import conflicts
 from interlock.domain.publishing.executable.events import ExecutableSaved
@@ -81,7 +81,7 @@ def restore(here: Here, message: Restore) -> Decided:
         return story.fail(requested, _artifact_gone(earlier)).told()
     if target.lost:
         return story.lose(requested, target.slot.revision).told()
-    if clash := conflicts(here.shard.ledger(message.shell), target.slot_id, claims_of(earlier)):
+    if clash := conflicts(here.shard.ledger(message.shell), target.slot_id, claims_of(earlier.bindings)):
         return story.clash(requested, clash).told()
     wanted = candidate_set(
         target, earlier.definition_version, earlier.artifact_id, tuple(map(trigger_of, earlier.bindings))
@@ -89,17 +89,6 @@ def restore(here: Here, message: Restore) -> Decided:
     if refusal := objection(wanted, here.validators, here.now_ms):
         return story.fail(requested, refusal).told()
     return _staged(here, story, requested, earlier.definition_version, earlier.artifact_id, earlier.bindings)
-
-
-def wish_of(message: Publish | Restore) -> Wish:
-    """What a request says of its slot."""
-    return Wish(
-        shell=message.shell,
-        slot=message.slot,
-        expect_revision=message.expect_revision,
-        owner=message.owner,
-        take_over=message.take_over,
-    )
 
 
 # ---- which one is restored ------------------------------------------------------------------------------------------

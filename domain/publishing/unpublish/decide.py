@@ -4,7 +4,7 @@ from interlock.domain.decider import NOTHING, Decided, Decision, Intent
 from interlock.domain.messages import Reply
 from interlock.domain.messages import Unpublish as UnpublishCommand
 from interlock.domain.publishing.activation import empty
-from interlock.domain.publishing.candidate import Target, Wish, aim
+from interlock.domain.publishing.candidate import Target, aim, wish_of
 from interlock.domain.publishing.here import Here
 from interlock.domain.publishing.story import Story
 from interlock.domain.publishing.unpublish.events import (
@@ -30,15 +30,8 @@ def unpublish(here: Here, message: UnpublishCommand) -> Decided:
     identity = unpublish_id(message.shell, message.command_id)
     if identity in here.shard.unpublishes:
         return NOTHING
-    wish = Wish(
-        shell=message.shell,
-        slot=message.slot,
-        expect_revision=message.expect_revision,
-        owner=message.owner,
-        take_over=message.take_over,
-    )
     policy = here.shard.policy(message.shell, message.definition_id)
-    target = aim(here.shard, wish, message.definition_id, policy, here.host_policy)
+    target = aim(here.shard, wish_of(message), message.definition_id, policy, here.host_policy)
     if isinstance(target, Refusal):
         return target
     if not target.slot.publication_id:
