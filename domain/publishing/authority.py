@@ -152,11 +152,7 @@ class Authority:
         for identity in dict.fromkeys(binding.identity for binding in (*removed, *added)):
             key = (event.shell, identity)
             stay = (binding for binding in self._by_identity.get(key, ()) if binding.slot_id != event.slot_id)
-            now = (*stay, *(binding for binding in added if binding.identity == identity))
-            if now:
-                self._by_identity[key] = tuple(sorted(now, key=_order))
-            else:
-                self._by_identity.pop(key, None)
+            self._put(key, (*stay, *(binding for binding in added if binding.identity == identity)))
 
     def _restate(self, event: ProjectionRepaired) -> None:
         """Whatever is held of the publication, it is what the event says from now on (PRJ-05)."""
@@ -173,6 +169,7 @@ class Authority:
                 self._put(key, (*self._by_identity.get(key, ()), binding))
 
     def _put(self, key: tuple[str, str], bindings: tuple[AuthoritativeBinding, ...]) -> None:
+        """What is found under a key from now on."""
         if bindings:
             self._by_identity[key] = tuple(sorted(bindings, key=_order))
         else:
