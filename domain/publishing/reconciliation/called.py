@@ -4,7 +4,6 @@ It is what a view is held against, so it doesn't share the view's fold: whatever
 hand, a lost page, or an error of the fold, it is not in here too.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from interlock.domain.publishing.publication.events import Binding
@@ -51,14 +50,6 @@ def called_for(shard: PublishingShard, publication_id: str) -> Called:
         awaited=awaited,
         deadline_ms=publication.deadline_ms if awaited else 0,
     )
-
-
-def all_called_for(shard: PublishingShard) -> Iterator[Called]:
-    """What the slots call for of every publication that has rows."""
-    for publication_id in shard.publications:
-        called = called_for(shard, publication_id)
-        if called.standing != "gone":
-            yield called
 
 
 def _standing(publication: Publication, selected: str) -> Standing:
