@@ -63,7 +63,11 @@ def joined(refusals: Sequence[Refusal]) -> Refusal | None:
     return replace(first, sentence=sentence, faults=faults[:FAULTS_MAX])
 
 
-def _cut(text: str) -> str:
-    # Quoted text may hold what no record can.
+def bounded(text: str, characters_max: int) -> str:
+    """A text that may be recorded: one that quotes others may hold what no record can, and be of any length."""
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
-    return text if len(text) <= FAULT_CHARACTERS_MAX else f"{text[: FAULT_CHARACTERS_MAX - 1]}…"
+    return text if len(text) <= characters_max else f"{text[: characters_max - 1]}…"
+
+
+def _cut(text: str) -> str:
+    return bounded(text, FAULT_CHARACTERS_MAX)

@@ -23,7 +23,7 @@ from interlock.domain.definitions.executable import Cardinality, Route, Schedule
 from interlock.domain.definitions.names import CLAIM_LENGTH_MAX, name_fault
 from interlock.domain.definitions.schedules import ScheduleFault
 from interlock.domain.definitions.templates import METHODS, TemplateFault, shape
-from interlock.domain.refusal import Fault, Refusal, fault, of_fault
+from interlock.domain.refusal import Fault, Refusal, bounded, fault, of_fault
 from interlock.domain.sharding import stimulus_identity
 
 ERROR_CHARACTERS_MAX: Final = 200
@@ -245,7 +245,7 @@ def raised(error: BaseException) -> str:
     """What an extension raised, in a few words of one line."""
     said = " ".join(str(error).split())
     whole = f"{type(error).__name__}: {said}" if said else type(error).__name__
-    return whole if len(whole) <= ERROR_CHARACTERS_MAX else f"{whole[: ERROR_CHARACTERS_MAX - 1]}…"
+    return bounded(whole, ERROR_CHARACTERS_MAX)
 
 
 def _descriptors(said: object) -> Sequence[Descriptor] | None:

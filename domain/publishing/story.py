@@ -16,7 +16,7 @@ from interlock.domain.publishing.publication.events import (
     PublicationSuperseded,
 )
 from interlock.domain.publishing.publication.state import Publication, evolve
-from interlock.domain.refusal import Fault, Refusal
+from interlock.domain.refusal import Fault, Refusal, bounded
 
 
 class Story:
@@ -61,7 +61,7 @@ class Story:
         failed = PublicationFailed(
             publication_id=publication.publication_id,
             kind=refusal.kind,
-            reason=_bounded(refusal.sentence),
+            reason=bounded(refusal.sentence, REASON_CHARACTERS_MAX),
             faults=tuple(map(_fault, refusal.faults)),
             conflicts=tuple(map(_recorded, conflicts[:CONFLICTS_MAX])),
             at_ms=self._now_ms,
@@ -75,12 +75,6 @@ class Story:
     def told(self) -> Decision:
         """The decision."""
         return Decision(tuple(self._changes), tuple(self._intents))
-
-
-def _bounded(sentence: str) -> str:
-    # A sentence may quote what no record can hold.
-    text = sentence.encode("utf-8", "backslashreplace").decode("utf-8")
-    return text if len(text) <= REASON_CHARACTERS_MAX else f"{text[: REASON_CHARACTERS_MAX - 1]}…"
 
 
 def _fault(found: Fault) -> DocumentFault:
