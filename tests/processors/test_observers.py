@@ -1,10 +1,11 @@
 """What observers can do to an answer: hold it up, turn it into a failure, and nothing else."""
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from interlock.domain.messages import ProjectionAnswered
 from interlock.processors.publishing.observers import OBSERVE_S, Observation, PreparedPublication, observed
+from interlock.schemas.codec import AvroCodec
 from interlock.testing.virtual_time import run_virtual
 
 PUBLICATION = PreparedPublication(
@@ -36,6 +37,14 @@ def test_the_first_observer_that_fails_is_named_and_those_behind_it_are_not_told
         why = run_virtual(observed([Observer("first"), Observer("gateway", raises=raises), last], PUBLICATION))
         assert "publication observer 'gateway' raised" in why
     assert last.told == []
+
+
+def test_what_an_observer_raises_can_be_sent_whatever_it_says() -> None:
+    why = run_virtual(observed([Observer("odd", raises=ValueError("\ud800 " * 1_000))], PUBLICATION))
+    codec = AvroCodec()
+    answer = replace(ANSWER, prepared=False, reason=why)
+    assert codec.decode(codec.encode(answer)) == answer
+    assert "'odd' raised ValueError: \\ud800" in why
 
 
 def test_an_observer_that_takes_too_long_fails_the_publish() -> None:
