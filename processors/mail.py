@@ -5,8 +5,10 @@ promised it, with its topic's id), `number` (its place among what that source se
 publishing position that it rests on), and what tracing and audit need. A message without a source is from a client.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from interlock.log.frame import Append, is_event
 from interlock.log.port import Headers, Record, Shard, Stored
 from interlock.processors.ports import Codec
 
@@ -81,6 +83,13 @@ def recorded(codec: Codec, journal: Shard, offset: int, value: bytes) -> object:
                 "wrote it: upgrade this process"
             ) from error
         raise Unfoldable(f"expected an entry that can be read at {journal}@{offset}, found: {error}") from error
+
+
+def recorded_events(codec: Codec, journal: Shard, append: Append) -> Iterator[tuple[str, object]]:
+    """Stream and event of each event of an append, in order. Raises `Unfoldable` where it comes to one that is none."""
+    for entry in append.entries:
+        if is_event(entry):
+            yield entry.key.decode("utf-8", "surrogatepass"), recorded(codec, journal, entry.offset, entry.value)
 
 
 def receive(codec: Codec, inbox: str, stored: Stored) -> Received:

@@ -10,12 +10,11 @@ from typing import Final
 
 from interlock.domain.publishing.authority import Authority, KeptAuthority
 from interlock.domain.publishing.shard import PublishingShard
-from interlock.log.frame import is_event
 from interlock.log.journal import START, Breath, JournalReader, Position, behind
 from interlock.log.port import Log, Shard, Unavailable
-from interlock.processors.mail import recorded
+from interlock.processors.mail import recorded_events
 from interlock.processors.ports import Codec
-from interlock.processors.snapshots import Keeper
+from interlock.processors.snapshots import Keeper, Snapshot
 from interlock.schemas.states import StateFormat
 
 log = logging.getLogger(__name__)
@@ -88,13 +87,10 @@ class AuthorityReplica:
                     continue
                 for append in appends:
                     await breath.after(append.frame.size)
-                    for entry in append.entries:
-                        if is_event(entry):
-                            stream = entry.key.decode("utf-8", "surrogatepass")
-                            event = recorded(self._codec, self._journal, entry.offset, entry.value)
-                            self.authority.apply(stream, event)
-                            if self._whole is not None:
-                                self._whole.apply(stream, event)
+                    for stream, event in recorded_events(self._codec, self._journal, append):
+                        self.authority.apply(stream, event)
+                        if self._whole is not None:
+                            self._whole.apply(stream, event)
                     self._position, self._at = append.frame.number, behind(append)
                     if keeper is not None:
                         keeper.folded(append.frame.size)
@@ -122,15 +118,8 @@ class AuthorityReplica:
     async def _begin(self, keeper: Keeper | None) -> Position:
         """Takes a snapshot over, if there is one, and tells where to go on."""
         self._keeper = keeper
-        while keeper is not None:
-            try:
-                found = await keeper.load(self._log, self._wait_s)
-            except Unavailable as error:
-                log.warning("the replica of %s waits: %s", self._journal, error)
-                await asyncio.sleep(self._wait_s)
-                continue
-            if found is None:
-                break
+        found = None if keeper is None else await self._loaded(keeper)
+        if found is not None:
             authority, *whole = found.states
             assert isinstance(authority, KeptAuthority), "expected what `_kept` gave"
             self.authority.restore(authority)
@@ -140,8 +129,16 @@ class AuthorityReplica:
                 self._whole.restore(shard)
             self._at, self._position = found.position, found.position.number
             self._moved.set()
-            break
         return self._at
+
+    async def _loaded(self, keeper: Keeper) -> Snapshot | None:
+        """The snapshot, however long the log is away."""
+        while True:
+            try:
+                return await keeper.load(self._log, self._wait_s)
+            except Unavailable as error:
+                log.warning("the replica of %s waits: %s", self._journal, error)
+                await asyncio.sleep(self._wait_s)
 
     def _kept(self) -> tuple[Position, *tuple[object, ...]]:
         whole = () if self._whole is None else (self._whole,)

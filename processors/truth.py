@@ -20,10 +20,10 @@ from interlock.domain.publishing.publication.events import (
     PublicationSuperseded,
 )
 from interlock.domain.publishing.shard import PublishingShard
-from interlock.log.frame import Append, is_event
+from interlock.log.frame import Append
 from interlock.log.journal import Breath, JournalReader
 from interlock.log.port import Log, LogError, Shard
-from interlock.processors.mail import recorded
+from interlock.processors.mail import recorded_events
 from interlock.processors.ports import Codec
 
 APPENDS_AT_ONCE: Final = 100
@@ -60,10 +60,8 @@ class Truth:
                     )
                 continue
             append = self._ahead.popleft()
-            for entry in append.entries:
-                if is_event(entry):
-                    stream = entry.key.decode("utf-8", "surrogatepass")
-                    self._apply(stream, recorded(self._codec, self._journal, entry.offset, entry.value))
+            for stream, event in recorded_events(self._codec, self._journal, append):
+                self._apply(stream, event)
             self.position = append.frame.number
             await self._breath.after(append.frame.size)
             if self.position % APPENDS_AT_ONCE == 0:
@@ -75,14 +73,13 @@ class Truth:
             await self._reader.close()
 
     def _apply(self, stream: str, event: object) -> None:
-        match event:
-            case PublicationRequested():
-                pass
-            case _ if isinstance(event, PublicationEvent) and event.publication_id not in self.shard.publications:
-                # Of one that has ended: its shards may reach it still.
-                return
-            case _:
-                pass
+        if (
+            isinstance(event, PublicationEvent)
+            and not isinstance(event, PublicationRequested)
+            and event.publication_id not in self.shard.publications
+        ):
+            # Of one that has ended: its shards may reach it still.
+            return
         self.shard.apply(stream, event)
         if isinstance(event, _ENDS):
             self.shard.publications.pop(event.publication_id, None)
