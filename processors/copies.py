@@ -43,9 +43,9 @@ class ViewCopy:
     def called(self, called: Called) -> list[KeyedRow]:
         """The rows that it should have of a publication."""
         candidate, triggers, ask = restated(called, awaited=KIND in called.awaited)
-        rows = [_binding(row) for row in triggers.bindings]
-        rows += [_offer("routes", row) for row in triggers.routes]
-        rows += [_offer("schedules", row) for row in triggers.schedules]
+        rows = [_trigger("bindings", row) for row in triggers.bindings]
+        rows += [_trigger("routes", row) for row in triggers.routes]
+        rows += [_trigger("schedules", row) for row in triggers.schedules]
         rows += [_candidate(candidate)] if candidate else []
         rows += [_ask(ask)] if ask else []
         return sorted(rows)
@@ -77,22 +77,18 @@ class ReplicaCopy:
 
 def _rows_of(snapshot: Snapshot) -> Iterator[tuple[str, KeyedRow]]:
     for binding in snapshot.each(BINDINGS):
-        yield binding.publication_id, _binding(binding)
+        yield binding.publication_id, _trigger("bindings", binding)
     for route in snapshot.each(ROUTES):
-        yield route.publication_id, _offer("routes", route)
+        yield route.publication_id, _trigger("routes", route)
     for schedule in snapshot.each(SCHEDULES):
-        yield schedule.publication_id, _offer("schedules", schedule)
+        yield schedule.publication_id, _trigger("schedules", schedule)
     for candidate in snapshot.each(CANDIDATES):
         yield candidate.publication_id, _candidate(candidate)
     for ask in snapshot.each(ASKS):
         yield ask.publication_id, _ask(ask)
 
 
-def _binding(row: BindingRow) -> KeyedRow:
-    return KeyedRow(("bindings", row.binding_id), (row.state, *row._replace(state="prepared")))
-
-
-def _offer(table: str, row: RouteRow | ScheduleRow) -> KeyedRow:
+def _trigger(table: str, row: BindingRow | RouteRow | ScheduleRow) -> KeyedRow:
     return KeyedRow((table, row.binding_id), (row.state, *row._replace(state="prepared")))
 
 
