@@ -30,19 +30,16 @@ from interlock.projections.recorded import Recorded
 from interlock.projections.rows import Rows
 from interlock.projections.slots.intents import INTENTS, fold_intents
 from interlock.projections.slots.references import REFERENCES, fold_reference
+from interlock.projections.slots.repairs import DRIFT, REPAIRS, fold_repair
 from interlock.projections.slots.store import (
-    DRIFT,
     PROJECTIONS,
     PUBLICATIONS,
     REACHED,
-    REPAIRS,
     SLOTS,
     TABLES,
-    DriftRow,
     ProjectionRow,
     PublicationRow,
     ReachedRow,
-    RepairRow,
     SlotRow,
 )
 from interlock.projections.slots.unpublishes import UNPUBLISH_REACHED, UNPUBLISHES, fold_unpublish
@@ -80,7 +77,7 @@ def fold(recorded: Recorded, rows: Rows) -> None:
         case (PublicationRetired() | PublicationFailed() | PublicationSuperseded()) as event:
             _end(event, rows)
         case ProjectionRepaired() as event:
-            _repaired(event, recorded.revision, rows)
+            fold_repair(event, recorded.revision, rows)
         case ClaimsChanged() | ExecutableSaved():
             pass
         case event:
@@ -183,38 +180,6 @@ def _failed(row: PublicationRow, event: PublicationFailed) -> PublicationRow:
     )
 
 
-def _repaired(event: ProjectionRepaired, revision: int, rows: Rows) -> None:
-    row = RepairRow(
-        repair_id=f"{event.reconciliation_id}-{revision:08}",
-        reconciliation_id=event.reconciliation_id,
-        publication_id=event.publication_id,
-        kind=event.kind,
-        holder=event.holder,
-        shell=event.shell,
-        definition_id=event.definition_id,
-        slot_id=event.slot_id,
-        revision=event.revision,
-        standing=event.standing,
-        position=event.position,
-        missing_rows=event.missing,
-        foreign_rows=event.foreign,
-        flipped_rows=event.flipped,
-        changed_rows=event.changed,
-        requested_by=event.requested_by,
-        at_ms=event.at_ms,
-    )
-    rows.put(REPAIRS, row)
-    before = rows.get(DRIFT, event.kind)
-    wrong = event.missing + event.foreign + event.flipped + event.changed
-    drift = DriftRow(
-        kind=event.kind,
-        repairs=1 + (before.repairs if before else 0),
-        wrong_rows=wrong + (before.wrong_rows if before else 0),
-        last_at_ms=event.at_ms,
-    )
-    rows.put(DRIFT, drift)
-
-
 def _array(items: Iterable[Mapping[str, object]]) -> str:
     """Items as a JSON array; "" for none."""
     found = list(items)
@@ -228,5 +193,5 @@ def _known(publication_id: str, rows: Rows) -> PublicationRow:
     return row
 
 
-_TABLES: Final = (*TABLES, INTENTS, REFERENCES, UNPUBLISHES, UNPUBLISH_REACHED)
+_TABLES: Final = (*TABLES, REPAIRS, DRIFT, INTENTS, REFERENCES, UNPUBLISHES, UNPUBLISH_REACHED)
 VIEW: Final = View(name="slots", contexts=("publishing",), tables=_TABLES, fold=each_event(fold), version=4)

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 from interlock.domain.publishing.publication.state import Status
-from interlock.domain.publishing.reconciliation.events import Standing
 from interlock.projections.rows import Table
 
 
@@ -103,44 +102,6 @@ class ReachedRow(NamedTuple):
     partition: int
 
 
-class RepairRow(NamedTuple):
-    """The rows of a publication in a view were otherwise than its slot calls for, and were restated (PRJ-05)."""
-
-    repair_id: str
-    """The reconciliation and its revision; repairs of one pass in their order."""
-    reconciliation_id: str
-    publication_id: str
-    kind: str
-    """The view."""
-    holder: str
-    """Whose rows they were."""
-    shell: str
-    definition_id: str
-    slot_id: str
-    revision: int
-    """The slot's revision."""
-    standing: Standing
-    """What its slot calls for."""
-    position: int
-    """The append of the publishing journal at which rows and slot were compared."""
-    missing_rows: int
-    foreign_rows: int
-    flipped_rows: int
-    changed_rows: int
-    requested_by: str
-    at_ms: int
-
-
-class DriftRow(NamedTuple):
-    """How many rows of a view were found wrong, ever."""
-
-    kind: str
-    repairs: int
-    """Publications whose rows were restated."""
-    wrong_rows: int
-    last_at_ms: int
-
-
 SLOTS = Table("slots", SlotRow, ("slot_id",), indexes=(("shell", "definition_id", "name"),))
 PUBLICATIONS = Table(
     "publications",
@@ -155,11 +116,4 @@ PUBLICATIONS = Table(
 )
 PROJECTIONS = Table("projections", ProjectionRow, ("publication_id", "kind"))
 REACHED = Table("reached", ReachedRow, ("publication_id", "partition"))
-REPAIRS = Table(
-    "repairs",
-    RepairRow,
-    ("repair_id",),
-    indexes=(("at_ms", "repair_id"),),
-)
-DRIFT = Table("drift", DriftRow, ("kind",))
-TABLES = (SLOTS, PUBLICATIONS, PROJECTIONS, REACHED, REPAIRS, DRIFT)
+TABLES = (SLOTS, PUBLICATIONS, PROJECTIONS, REACHED)

@@ -4,14 +4,16 @@ A pass sees the copies that this process can see: the view in its data directory
 process that routes compares its own by itself (`interlock.processors.reconciler`).
 """
 
+from collections.abc import Sequence
+
 from starlette.requests import Request
 
-from interlock.api.bodies import ReconcileBody, cursor_of, cursor_text, limit_of, read_object
+from interlock.api.bodies import ReconcileBody, read_object
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer
+from interlock.api.paging import Asked, asked_of, page_of
 from interlock.processors.reconciler import Compared, Finding
-from interlock.projections.slots.repairs import cursor_of as cursor_of_row
-from interlock.projections.slots.store import RepairRow
+from interlock.projections.slots.repairs import RepairRow, cursor_of
 from interlock.sdk.types import ComparedCopy, Drifted, Page, Reconciled, Repair
 
 VIEW = "slots"
@@ -41,12 +43,11 @@ async def reconcile(context: Context, request: Request) -> Answer[Reconciled]:
 
 async def repairs(context: Context, request: Request) -> Answer[Page[Repair]]:
     """What reconciliation has repaired, the newest first."""
-    limit, after = limit_of(request), cursor_of(request)
-    rows = await context.ask(lambda: context.queries.repairs.repairs(after=after, limit=limit + 1))
-    if not rows:
-        await context.require_caught_up(VIEW)
-    following = cursor_text(cursor_of_row(rows[limit - 1])) if len(rows) > limit else None
-    return Answer(200, Page(items=tuple(map(_repair, rows[:limit])), next=following))
+
+    def look(part: Asked) -> Sequence[RepairRow]:
+        return context.queries.repairs.repairs(after=part.after, limit=part.limit)
+
+    return await page_of(context, VIEW, asked_of(request), look, _repair, cursor_of)
 
 
 def _copy(one: Compared) -> ComparedCopy:
