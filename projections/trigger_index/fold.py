@@ -104,20 +104,19 @@ def _stage(event: PublicationStaged, rows: Rows) -> None:
         raise missing(f"publication {event.publication_id}")
     _put_triggers(_triggers(candidate, event.artifact_id, event.bindings, "prepared"), rows)
     if KIND in event.required_projections:
-        ask = AskRow(
-            publication_id=event.publication_id, kind=KIND, shell=candidate.shell, deadline_ms=event.deadline_ms
-        )
-        rows.put(ASKS, ask)
+        rows.put(ASKS, _ask(candidate, event.deadline_ms))
 
 
 def _ask_again(event: ProjectionAskedAgain, rows: Rows) -> None:
     """The question stands, also where a row of it had got lost; whoever waits for changes is woken by it."""
     candidate = rows.get(CANDIDATES, event.publication_id)
     if event.kind == KIND and candidate is not None:
-        ask = AskRow(
-            publication_id=event.publication_id, kind=KIND, shell=candidate.shell, deadline_ms=event.deadline_ms
-        )
-        rows.put(ASKS, ask)
+        rows.put(ASKS, _ask(candidate, event.deadline_ms))
+
+
+def _ask(candidate: CandidateRow, deadline_ms: int) -> AskRow:
+    """That publishing waits for this view to be prepared."""
+    return AskRow(publication_id=candidate.publication_id, kind=KIND, shell=candidate.shell, deadline_ms=deadline_ms)
 
 
 class Triggers(NamedTuple):
@@ -149,8 +148,7 @@ def restated(called: Called | ProjectionRepaired, *, awaited: bool) -> Restated:
     )
     state: State = "active" if called.standing == "active" else "prepared"
     triggers = _triggers(candidate, called.artifact_id, called.bindings, state)
-    ask = AskRow(publication_id=called.publication_id, kind=KIND, shell=called.shell, deadline_ms=called.deadline_ms)
-    return Restated(candidate, triggers, ask if awaited else None)
+    return Restated(candidate, triggers, _ask(candidate, called.deadline_ms) if awaited else None)
 
 
 def _restate(event: ProjectionRepaired, rows: Rows) -> None:
