@@ -21,6 +21,8 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from croniter import CroniterBadDateError, croniter
 
+from interlock.domain.definitions.executable import Schedule
+
 EXPRESSION_CHARACTERS_MAX: Final = 100
 """With the zone behind it, an expression is a name (`names.NAME_LENGTH_MAX`)."""
 INTERVAL_MS_MIN: Final = 1_000
@@ -88,6 +90,18 @@ class ScheduleFault(Exception):
         """Which of its fields: "every", "expression" or "zone"."""
         self.expected = expected
         self.found = found
+
+
+def schedule_of(said: Recurrence) -> Schedule:
+    """The schedule of a trigger, out of wherever it was kept."""
+    return Schedule(
+        kind=said.kind,
+        every_ms=said.every_ms,
+        expression=said.expression,
+        zone=said.zone,
+        gap=said.gap,
+        overlap=said.overlap,
+    )
 
 
 def check(schedule: Recurrence) -> None:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from interlock.domain.definitions.executable import Route, Schedule, Trigger
+from interlock.domain.definitions.executable import Route, Trigger
+from interlock.domain.definitions.schedules import Recurrence, schedule_of
 from interlock.domain.publishing.claims.events import Claim
 from interlock.domain.publishing.publication.events import Binding, BindingRoute, BindingSchedule
 from interlock.domain.sharding import binding_id
@@ -41,16 +42,7 @@ def trigger_of(binding: Binding) -> Trigger:
         cardinality=binding.cardinality,
         claim=binding.claim,
         route=Route(method=route.method, template=route.template) if route else None,
-        schedule=None
-        if schedule is None
-        else Schedule(
-            kind=schedule.kind,
-            every_ms=schedule.every_ms,
-            expression=schedule.expression,
-            zone=schedule.zone,
-            gap=schedule.gap,
-            overlap=schedule.overlap,
-        ),
+        schedule=schedule_of(schedule) if schedule else None,
     )
 
 
@@ -82,7 +74,7 @@ def _route(route: Route | BindingRoute | None) -> BindingRoute | None:
     return BindingRoute(method=route.method, template=route.template) if route else None
 
 
-def _schedule(schedule: Schedule | BindingSchedule | None) -> BindingSchedule | None:
+def _schedule(schedule: Recurrence | None) -> BindingSchedule | None:
     if schedule is None:
         return None
     return BindingSchedule(

@@ -13,8 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from interlock.domain.definitions.executable import Route, Schedule, Trigger
+from interlock.domain.definitions.executable import Route, Trigger
 from interlock.domain.definitions.providers import raised
+from interlock.domain.definitions.schedules import schedule_of
 from interlock.domain.messages import ProjectionAnswered
 from interlock.projections.trigger_index.offers import RouteRow, ScheduleRow
 from interlock.projections.trigger_index.query import TriggerIndex
@@ -95,16 +96,7 @@ def _trigger(row: BindingRow, route: RouteRow | None, schedule: ScheduleRow | No
         cardinality=row.cardinality,
         claim=row.claim,
         route=None if route is None else Route(method=route.method, template=route.template),
-        schedule=None
-        if schedule is None
-        else Schedule(
-            kind=schedule.kind,
-            every_ms=schedule.every_ms,
-            expression=schedule.expression,
-            zone=schedule.zone,
-            gap=schedule.gap,
-            overlap=schedule.overlap,
-        ),
+        schedule=None if schedule is None else schedule_of(schedule),
     )
 
 
