@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from interlock.domain.decider import Change, Decision, Intent
+from interlock.domain.messages import Reply
 from interlock.domain.publishing.answers import answer
 from interlock.domain.publishing.candidate import conflict_sentence
 from interlock.domain.publishing.claims.state import Conflict
@@ -42,8 +43,12 @@ class Story:
 
     def answered(self, publication: Publication) -> "Story":
         """The answer that a publication has from now on."""
-        if reply := answer(publication):
-            self.intend(Intent("replies", publication.command_id, reply))
+        return self.replied(answer(publication))
+
+    def replied(self, reply: Reply | None) -> "Story":
+        """The answer to whoever asked, if there is one by now."""
+        if reply is not None:
+            self.intend(Intent("replies", reply.command_id, reply))
         return self
 
     def lose(self, publication: Publication, found_revision: int) -> "Story":

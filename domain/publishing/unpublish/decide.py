@@ -39,7 +39,7 @@ def unpublish(here: Here, message: UnpublishCommand) -> Decided:
     story = Story(here.now_ms)
     if target.lost:
         superseded = _superseded(identity, message, target, here.now_ms)
-        return _answered(story, _about(story, INITIAL, superseded)).told()
+        return story.replied(answer(_about(story, INITIAL, superseded))).told()
     # The slot stays its owner's; a caller that names nobody gives it up only by taking over.
     revision = empty(here, target.slot, identity, target.owner, story)
     _about(story, INITIAL, _unpublished(here, identity, message, target, revision))
@@ -61,19 +61,13 @@ def reached(here: Here, unpublish: Unpublish, partition: int, position: int, sto
     unpublish = _about(story, unpublish, said)
     if len(unpublish.reached) == done.routing_shards:
         served = UnpublishServed(unpublish_id=done.unpublish_id, at_ms=here.now_ms)
-        _answered(story, _about(story, unpublish, served))
+        story.replied(answer(_about(story, unpublish, served)))
     return True
 
 
 def _about(story: Story, unpublish: Unpublish, event: UnpublishEvent) -> Unpublish:
     story.change(f"unpublish:{event.unpublish_id}", event)
     return evolve(unpublish, event)
-
-
-def _answered(story: Story, unpublish: Unpublish) -> Story:
-    if reply := answer(unpublish):
-        story.intend(Intent("replies", reply.command_id, reply))
-    return story
 
 
 def _nothing(message: UnpublishCommand, target: Target) -> Reply:
