@@ -15,12 +15,12 @@ from interlock.domain.definitions.executable import Cadence
 from interlock.domain.messages import Origin, RouteStimulus
 from interlock.domain.routing.intake import read_stimulus
 from interlock.log.frame import is_event, read_frame
-from interlock.log.journal import JournalReader
 from interlock.log.port import Log, Shard
 from interlock.runtime.topics import topic_specs
 from ops.bench.counting import read
 from ops.bench.engine import EngineSubject
 from ops.bench.work import TOGETHER, LogKind, Scenario, orders
+from tests.support.appends import read_appends
 
 pytestmark = pytest.mark.bench
 
@@ -169,17 +169,5 @@ async def written_to(log: Log, shard: Shard, start: int) -> Written:
         return Written(0, 0, 0, len(records), 0)
     frames = sum(read_frame(each) is not None for each in records)
     events = sum(is_event(each) for each in records)
-    appends = await appends_from(log, shard, start) if records else 0
+    appends = len(await read_appends(log, shard, middle=start)) if records else 0
     return Written(frames, events, len(records) - frames - events, 0, appends)
-
-
-async def appends_from(log: Log, shard: Shard, start: int) -> int:
-    """How many appends count, as every reader judges it."""
-    reader = JournalReader(log, shard, middle=start)
-    end, appends = (await log.end(shard)).end, 0
-    try:
-        while reader.next_offset < end:
-            appends += len(await reader.read(1.0))
-    finally:
-        await reader.close()
-    return appends

@@ -19,7 +19,7 @@ from tests.cases.engines import engine_on
 from tests.cases.offers import definition, event
 from tests.projections.journals import Journals, live, projecting
 from tests.projections.stories import whole_run
-from tests.support.takeovers import read_appends
+from tests.support.appends import read_appends
 
 pytestmark = pytest.mark.cases
 

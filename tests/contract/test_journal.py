@@ -18,6 +18,7 @@ from interlock.log.port import BatchTooLarge, Log, OffsetGone, Record, Shard, To
 from tests.contract.backends import Backend
 from tests.contract.contender import Contender, yes
 from tests.contract.processes import child, line_of, lines_of
+from tests.support.appends import read_appends
 
 pytestmark = [pytest.mark.contract, pytest.mark.timeout(90)]
 
@@ -34,16 +35,6 @@ async def opened(log: Log, shard: Shard, seen: list[Append] | None = None) -> Jo
 
 def event(value: bytes) -> Entry:
     return Entry("event", b"k:1", value, (("type", b"test"),))
-
-
-async def counted(log: Log, shard: Shard, middle: int | None = None) -> list[Append]:
-    end = (await log.end(shard)).end
-    reader = JournalReader(log, shard, middle=middle)
-    appends: list[Append] = []
-    while reader.next_offset < end:
-        appends += await reader.read(1.0)
-    await reader.close()
-    return appends
 
 
 def commands_of(appends: list[Append]) -> Counter[str]:
@@ -84,7 +75,7 @@ async def test_contending_owners_in_one_process_lose_nothing_and_deny_for_good(b
     for one in contenders:
         one.going = False
     await asyncio.gather(*running)
-    check_fates(told, await counted(backend.open().log, shard))
+    check_fates(told, await read_appends(backend.open().log, shard))
 
 
 async def _told(process: Process, until: str, count: int, told: list[tuple[str, str]]) -> None:
@@ -108,7 +99,7 @@ async def test_contending_processes_lose_nothing_and_deny_for_good(backend: Back
         await asyncio.gather(_told(a, "ack", 60, told), _told(b, "lost", 3, told))
         told += await _ended(a)
         told += await _ended(b)
-    check_fates(told, await counted(backend.open().log, Shard(topic, 0)))
+    check_fates(told, await read_appends(backend.open().log, Shard(topic, 0)))
 
 
 async def _ended(process: Process) -> list[tuple[str, str]]:
@@ -134,7 +125,7 @@ async def test_a_process_paused_past_anothers_takeover_is_not_heard(backend: Bac
                 told += await _ended(other)
             # Alone again, it takes the journal over, and learns what became of what it was about to write.
             told += await _ended(paused)
-    check_fates(told, await counted(backend.open().log, Shard(topic, 0)))
+    check_fates(told, await read_appends(backend.open().log, Shard(topic, 0)))
 
 
 async def _overtaken(paused: Process, other: Process, told: list[tuple[str, str]]) -> None:
@@ -162,7 +153,7 @@ async def test_what_a_killed_owner_acknowledged_counts(backend: Backend) -> None
             process.send_signal(signal.SIGKILL)
             parts = [line.partition(" ") for line in await lines_of(process)]
             told += [(what, name) for what, _, name in parts]
-    found = commands_of(await counted(backend.open().log, Shard(topic, 0)))
+    found = commands_of(await read_appends(backend.open().log, Shard(topic, 0)))
     assert all(found[command] == 1 for what, command in told if what == "ack")
 
 
@@ -179,7 +170,7 @@ async def test_an_owner_that_lost_the_journal_never_writes_again(backend: Backen
     with pytest.raises(Lost):
         await first.append(b"", [event(b"later")])
     assert second.token > first.token
-    assert commands_of(await counted(first_log, shard)) == {"1": 1, "2": 1}
+    assert commands_of(await read_appends(first_log, shard)) == {"1": 1, "2": 1}
 
 
 async def test_two_openings_at_once_have_one_winner(backend: Backend) -> None:
@@ -197,7 +188,7 @@ async def test_two_openings_at_once_have_one_winner(backend: Backend) -> None:
             continue
         appended.append(journal)
     assert len(appended) <= 1
-    assert commands_of(await counted(logs[0], shard))["mine"] == len(appended)
+    assert commands_of(await read_appends(logs[0], shard))["mine"] == len(appended)
 
 
 async def test_a_shard_that_was_given_away_is_not_opened(backend: Backend) -> None:
@@ -220,7 +211,7 @@ async def test_what_append_returns_is_what_readers_read(backend: Backend) -> Non
     journal = await opened(log, shard)
     promise = Entry("intent", b"to", b"promise", (("destination", b"x/0"),))
     returned = [await journal.append(b"note", [event(b"a"), event(b"b"), promise]) for _ in range(3)]
-    read = (await counted(log, shard))[1:]
+    read = (await read_appends(log, shard))[1:]
     for mine, theirs in zip(returned, read, strict=True):
         assert (mine.frame, mine.note, mine.base) == (theirs.frame, theirs.note, theirs.base)
         assert [(e.offset, e.key, e.value, e.headers) for e in mine.entries] == [
@@ -246,7 +237,7 @@ async def test_an_append_up_to_the_limit_fits_and_one_over_it_changes_nothing(ba
         with pytest.raises(BatchTooLarge):
             await journal.append(b"", [event(value) for value in values])
     await journal.append(b"", [event(b"after")])
-    assert commands_of(await counted(log, shard))["after"] == 1
+    assert commands_of(await read_appends(log, shard))["after"] == 1
 
 
 def _append_bytes(append: Append) -> int:
@@ -261,7 +252,7 @@ async def test_a_reader_goes_on_from_a_stored_position(backend: Backend) -> None
     journal = await opened(log, shard)
     for index in range(5):
         await journal.append(b"", [event(b"%d" % index)])
-    appends = await counted(log, shard)
+    appends = await read_appends(log, shard)
     for index, append in enumerate(appends):
         reader = JournalReader(log, shard, behind(append))
         rest: list[Append] = []
@@ -278,9 +269,9 @@ async def test_a_journal_whose_head_was_trimmed_is_read_from_the_cut(backend: Ba
     journal = await opened(connection.log, shard)
     for index in range(5):
         await journal.append(b"", [event(b"%d" % index)])
-    appends = await counted(connection.log, shard)
+    appends = await read_appends(connection.log, shard)
     await connection.admin.trim(shard, appends[3].base)
-    assert await counted(connection.log, shard, middle=appends[3].base) == appends[3:]
+    assert await read_appends(connection.log, shard, middle=appends[3].base) == appends[3:]
     reader = JournalReader(connection.log, shard, START)
     with pytest.raises(OffsetGone):
         await reader.read(0.1)

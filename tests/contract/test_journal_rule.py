@@ -17,11 +17,12 @@ from interlock.log.blob_log import BlobLog
 from interlock.log.blobs_memory import MemoryBlobs, MemoryStore
 from interlock.log.faults import FaultRates, RandomFaults
 from interlock.log.frame import Append, Entry
-from interlock.log.journal import START, Journal, JournalReader, Lost, Position
+from interlock.log.journal import Journal, Lost, Position
 from interlock.log.memory import MemoryBroker, MemoryLog
 from interlock.log.port import Log, LogError, Refused, Shard, TopicSpec, Unavailable
 from interlock.schemas.codec import AvroCodec
 from interlock.testing.virtual_time import LoopClock, run_virtual
+from tests.support.appends import read_appends
 
 SHARD = Shard("t.journal", 0)
 
@@ -101,16 +102,6 @@ async def _yes() -> bool:
     return True
 
 
-async def _read_all(log: Log, start: Position = START, middle: int | None = None) -> list[Append]:
-    end = (await log.end(SHARD)).end
-    reader = JournalReader(log, SHARD, start, middle=middle)
-    appends: list[Append] = []
-    while reader.next_offset < end:
-        appends += await reader.read(0.1)
-    await reader.close()
-    return appends
-
-
 def _bare(log: MemoryLog, _: random.Random) -> Log:
     return log
 
@@ -130,7 +121,7 @@ async def _contend(
     quiet = connect(MemoryLog(broker), random.Random(seed))
     while True:
         try:
-            return ledger, await _read_all(quiet), quiet
+            return ledger, await read_appends(quiet, SHARD), quiet
         except Unavailable:
             await asyncio.sleep(0.1)
 
@@ -170,7 +161,7 @@ def test_every_reader_folds_the_same_wherever_it_begins(seed: int) -> None:
         whole = [append.frame.id for append in appends]
         end = (await log.end(SHARD)).end
         for offset in range(0, end, 7):
-            found = [append.frame.id for append in await _read_all(log, middle=offset)]
+            found = [append.frame.id for append in await read_appends(log, SHARD, middle=offset)]
             assert found == whole[len(whole) - len(found) :]
             later = [append for append in appends if append.base >= offset and append.base == append.frame.end]
             assert not later or found[0] == later[0].frame.id
@@ -178,7 +169,7 @@ def test_every_reader_folds_the_same_wherever_it_begins(seed: int) -> None:
             append = appends[index]
             events = append.frame.position + len(append.entries)
             place = Position(append.base, append.frame.id, append.frame.number, events)
-            assert [one.frame.id for one in await _read_all(log, place)] == whole[index + 1 :]
+            assert [one.frame.id for one in await read_appends(log, SHARD, place)] == whole[index + 1 :]
 
     run_virtual(scenario())
 
@@ -201,7 +192,7 @@ def test_a_paused_owner_that_wakes_up_is_not_heard() -> None:
         with pytest.raises(Lost):
             await first.append(b"", [Entry("event", b"k", b"again", ())])
         assert second.token > first.token
-        values = [entry.value for append in await _read_all(log) for entry in append.entries]
+        values = [entry.value for append in await read_appends(log, SHARD) for entry in append.entries]
         assert values == [b"before", b"after"]
 
     run_virtual(scenario())

@@ -14,7 +14,8 @@ from interlock.log.journal import START, Rule
 from interlock.log.memory import MemoryBroker, MemoryLog
 from interlock.log.port import Shard, Stored, TopicSpec
 from interlock.testing.virtual_time import LoopClock, run_virtual
-from tests.support.takeovers import read_appends, take_turns
+from tests.support.appends import read_appends
+from tests.support.takeovers import take_turns
 
 SHARD = Shard("t.journal", 0)
 

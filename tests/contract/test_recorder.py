@@ -24,7 +24,6 @@ from eventsourcing.utils import Environment, register_topic
 
 from interlock.log.faults import LANDS, SEEN, AskOutcome, SendOutcome, never_lands
 from interlock.log.frame import is_event
-from interlock.log.journal import JournalReader
 from interlock.log.kafka import KafkaLog
 from interlock.log.memory import MemoryLog
 from interlock.log.port import Record, Shard, Stored
@@ -33,6 +32,7 @@ from interlock.log.recorder_host import OpenedLog
 from interlock.runtime.compose import open_backend
 from interlock.runtime.settings import Settings
 from tests.contract.eventsourcing_backends import kafka_env, sqlite_env
+from tests.support.appends import read_appends
 
 pytestmark = pytest.mark.contract
 
@@ -197,13 +197,8 @@ def read_journal(env: dict[str, str], topic: str) -> list[Stored]:
     async def read() -> list[Stored]:
         backend = open_backend(Settings.model_validate({"log": env["INTERLOCK_LOG"]}))
         try:
-            reader = JournalReader(backend.log, Shard(topic, 0))
-            end = (await backend.log.end(Shard(topic, 0))).end
-            found: list[Stored] = []
-            while reader.next_offset < end:
-                found += [each for append in await reader.read(1.0) for each in append.entries if is_event(each)]
-            await reader.close()
-            return found
+            appends = await read_appends(backend.log, Shard(topic, 0))
+            return [each for append in appends for each in append.entries if is_event(each)]
         finally:
             await backend.close()
 

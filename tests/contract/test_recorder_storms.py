@@ -27,13 +27,14 @@ from interlock.log.faults import (
     refused,
 )
 from interlock.log.frame import Append, Entry, is_event
-from interlock.log.journal import Journal, JournalReader, LogChanged
+from interlock.log.journal import Journal, LogChanged
 from interlock.log.memory import MemoryBroker, MemoryLog
 from interlock.log.port import OffsetGone, Shard, TopicSpec, Unavailable
 from interlock.log.recorder_commit import Commit
 from interlock.log.recorder_host import Store
 from interlock.log.recorder_index import Index
 from interlock.testing.virtual_time import run_virtual
+from tests.support.appends import read_appends
 
 pytestmark = pytest.mark.contract
 
@@ -92,12 +93,7 @@ class Ledger:
 async def appends_of(broker: MemoryBroker) -> list[Append]:
     """Every append that counts, as a reader without faults sees it."""
     log = MemoryLog(broker)
-    reader = JournalReader(log, SHARD)
-    end = (await log.end(SHARD)).end
-    found: list[Append] = []
-    while reader.next_offset < end:
-        found.extend(await reader.read(0.0))
-    await reader.close()
+    found = await read_appends(log, SHARD)
     await log.close()
     return found
 

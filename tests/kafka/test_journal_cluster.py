@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import pytest
 
 from interlock.log.frame import Append
-from interlock.log.journal import JournalReader
 from interlock.log.port import Log, TopicSpec, Unavailable
 from tests.contract.test_journal_rule import SHARD, Ledger, Writer
 from tests.kafka.conftest import OpenLog
+from tests.support.appends import read_appends
 from tests.support.kafka import Brokers
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(240)]
@@ -19,17 +19,6 @@ pytestmark = [pytest.mark.kafka, pytest.mark.timeout(240)]
 WRITERS = 3
 COMMANDS = 60
 """As many as each writer brings through between two blows, at least."""
-
-
-async def read_all(log: Log, middle: int | None = None) -> list[Append]:
-    """Every append that counts, from the beginning or from the first that is recognised in the middle."""
-    end = (await log.end(SHARD)).end
-    reader = JournalReader(log, SHARD, middle=middle)
-    appends: list[Append] = []
-    while reader.next_offset < end:
-        appends += await reader.read(1.0)
-    await reader.close()
-    return appends
 
 
 async def strike(brokers: Brokers, log: Log, node: int, blow: str) -> None:
@@ -94,11 +83,11 @@ async def storm(brokers: Brokers, open_log: OpenLog, blows: Sequence[str], chanc
     finally:
         over.set()
     await asyncio.gather(*writing)
-    appends = await read_all(quiet)
+    appends = await read_appends(quiet, SHARD)
     judge(ledger, appends)
     whole = [append.frame.id for append in appends]
     for log, middle in zip(logs, (len(whole), len(whole) * 2, len(whole) * 3), strict=True):
-        found = [append.frame.id for append in await read_all(log, middle)]
+        found = [append.frame.id for append in await read_appends(log, SHARD, middle=middle)]
         assert found == whole[len(whole) - len(found) :]
 
 

@@ -7,7 +7,8 @@ import pytest
 from examples.plain_client import counted, read
 from interlock.log.kafka import KafkaLog
 from interlock.log.port import Shard
-from tests.support.takeovers import read_appends, take_turns
+from tests.support.appends import read_appends
+from tests.support.takeovers import take_turns
 
 pytestmark = pytest.mark.kafka
 

@@ -10,7 +10,7 @@ import pytest
 from interlock.domain.executions.shard import KeptExecutions
 from interlock.domain.publishing.authority import Authority
 from interlock.log.frame import Append, is_event
-from interlock.log.journal import JournalReader, Position
+from interlock.log.journal import Position
 from interlock.log.memory import MemoryLog
 from interlock.log.port import Shard
 from interlock.processors.counted import KeptBook
@@ -27,6 +27,7 @@ from tests.simulation.chores import Chores
 from tests.simulation.plan import Plan, draw
 from tests.simulation.run import run
 from tests.simulation.world import World
+from tests.support.appends import read_appends
 
 STEPS = 60
 
@@ -81,7 +82,7 @@ async def compare(kept: Kept) -> dict[str, int]:
     appends: dict[Shard, list[Append]] = {}
     for journal, position, states in kept.snapshots:
         if journal not in appends:
-            appends[journal] = await read(log, journal)
+            appends[journal] = await read_appends(log, journal)
         history = [append for append in appends[journal] if append.frame.number <= position.number]
         assert history[-1].frame.id == position.id, "a snapshot of an append that doesn't count"
         context = journal.topic.split(".")[1]
@@ -96,16 +97,6 @@ async def compare(kept: Kept) -> dict[str, int]:
                     told = f"{each.name} of {journal} after append {position.number}"
                     assert getattr(mine, each.name) == getattr(other, each.name), told
     return compared
-
-
-async def read(log: MemoryLog, journal: Shard) -> list[Append]:
-    reader = JournalReader(log, journal)
-    end = (await log.end(journal)).end
-    found: list[Append] = []
-    while reader.next_offset < end:
-        found += await reader.read(0.1)
-    await reader.close()
-    return found
 
 
 def folded(world: World, log: MemoryLog, context: str, journal: Shard, history: list[Append]) -> tuple[object, ...]:

@@ -19,11 +19,11 @@ from interlock.domain.routing.dead_letter.events import StimulusRejected
 from interlock.domain.routing.stimulus.events import StimulusMatched, StimulusRouted
 from interlock.domain.routing.wait.events import WaitRegistered, WaitTaken
 from interlock.log.frame import Append
-from interlock.log.journal import JournalReader
 from interlock.log.port import Log
 from interlock.processors.ports import Codec, Topics
 from interlock.projections.recorded import Recorded, decode_append
 from interlock.runtime.topics import CONTEXTS
+from tests.support.appends import read_appends
 
 
 @dataclass
@@ -58,13 +58,7 @@ async def read(log: Log, topics: Topics, codec: Codec) -> Histories:
     for context in CONTEXTS:
         for partition in range(topics.partitions[context]):
             shard = topics.journal(context, partition)
-            end = (await log.end(shard)).end
-            reader = JournalReader(log, shard)
-            appends: list[Append] = []
-            while reader.next_offset < end:
-                appends += await reader.read(0.0)
-            await reader.close()
-            histories.appends[context, partition] = appends
+            histories.appends[context, partition] = appends = await read_appends(log, shard)
             for append in appends:
                 histories.events += [(context, partition, one) for one in decode_append(append, codec)]
     return histories

@@ -2,8 +2,8 @@
 
 import random
 
-from interlock.log.frame import Append, Entry
-from interlock.log.journal import Journal, JournalReader, Lost
+from interlock.log.frame import Entry
+from interlock.log.journal import Journal, Lost
 from interlock.log.port import Log, Shard
 
 
@@ -19,17 +19,6 @@ async def take_turns(log: Log, shard: Shard, chance: random.Random, *, appends: 
             lost += 1
             owners = [*owners[-1:], await _open(log, shard, chance)]
     return lost
-
-
-async def read_appends(log: Log, shard: Shard) -> list[Append]:
-    """What counts of a journal, as the engine reads it, up to its end."""
-    reader = JournalReader(log, shard)
-    end = (await log.end(shard)).end
-    appends: list[Append] = []
-    while reader.next_offset < end:
-        appends += await reader.read(0.5)
-    await reader.close()
-    return appends
 
 
 def _event(made: int, index: int) -> Entry:
