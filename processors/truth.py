@@ -4,8 +4,9 @@ It is folded with the deciders' own `evolve`, from the journal itself, so it sha
 against it. It only moves forward, and only as far as it is told: a copy that was read at a position is compared with
 what was so at that very position, and what merely lags is never taken for wrong.
 
-What would surprise: publications that have come to their end are forgotten, since nothing calls for rows of them; so it
-takes the memory of what has authority, not of history.
+What would surprise: publications that have come to their end are forgotten, since nothing calls for rows of them, and
+what calls for none (claims, references, unpublishes) is passed over; so it takes the memory of what has authority, not
+of history.
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from interlock.domain.publishing.publication.events import (
     PublicationSuperseded,
 )
 from interlock.domain.publishing.shard import PublishingShard
+from interlock.domain.publishing.slot.events import SlotEvent
 from interlock.log.frame import Append
 from interlock.log.journal import Breath, JournalReader
 from interlock.log.port import Log, LogError, Shard
@@ -73,13 +75,17 @@ class Truth:
             await self._reader.close()
 
     def _apply(self, stream: str, event: object) -> None:
-        if (
-            isinstance(event, PublicationEvent)
-            and not isinstance(event, PublicationRequested)
-            and event.publication_id not in self.shard.publications
-        ):
-            # Of one that has ended: its shards may reach it still.
-            return
-        self.shard.apply(stream, event)
-        if isinstance(event, _ENDS):
-            self.shard.publications.pop(event.publication_id, None)
+        match event:
+            case _ if isinstance(event, SlotEvent):
+                self.shard.apply(stream, event)
+                # Only who restores asks what a slot has selected before.
+                self.shard.selected.clear()
+            case PublicationRequested():
+                self.shard.apply(stream, event)
+            case _ if isinstance(event, PublicationEvent) and event.publication_id in self.shard.publications:
+                self.shard.apply(stream, event)
+                if isinstance(event, _ENDS):
+                    del self.shard.publications[event.publication_id]
+            case _:
+                # Of one that has ended, for its shards may reach it still; or of what calls for no rows.
+                pass

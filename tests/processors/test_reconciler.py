@@ -5,9 +5,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from interlock.domain.decider import Change
 from interlock.domain.messages import RepairProjection
 from interlock.domain.publishing.publication.events import PublicationFailed, PublicationRetired
-from interlock.domain.publishing.reconciliation.called import Called
+from interlock.domain.publishing.reconciliation.called import Called, called_for
+from interlock.domain.publishing.reference.events import SourceReferenceCreated
 from interlock.log.port import LogError
 from interlock.processors.reconciler import CannotCompare, Held, Outcome, Reconciler
 from interlock.processors.truth import Truth
@@ -186,3 +188,25 @@ async def test_what_comes_late_for_a_publication_that_has_ended_is_passed_over()
     truth = Truth(journals.log, journals.shard("publishing"), CODEC, wait_s=0.01)
     await truth.advance(end.frame.number)
     assert set(truth.shard.publications) == {"p2"}
+
+
+async def test_what_calls_for_no_rows_takes_no_memory() -> None:
+    journals = Journals()
+    await story(journals)
+    created = SourceReferenceCreated(
+        reference_id="r2",
+        kind="published",
+        publication_id="p2",
+        slot_id="s",
+        shell="default",
+        definition_id="orders",
+        definition_version="1",
+        artifact_id="a",
+        at_ms=3_000,
+    )
+    end = await journals.commit("publishing", Change("source-reference:r2", created))
+    truth = Truth(journals.log, journals.shard("publishing"), CODEC, wait_s=0.01)
+    await truth.advance(end.frame.number)
+    shard = truth.shard
+    assert (shard.references, shard.selected, shard.ledgers, shard.executables) == ({}, {}, {}, set())
+    assert called_for(shard, "p2").standing == "active"
