@@ -2,6 +2,9 @@
 
 Commands carry a `command_id`, and whoever sent one finds the answer under it, however often it is sent. Messages
 between contexts have none: they are intents, and the number that they are delivered with makes a repetition harmless.
+
+What would surprise: commands that share fields share no base. The fields of a class in their order are its schema, and
+a base would put its own first (so stored classes may have none, see `interlock.schemas.compiled`).
 """
 
 from dataclasses import dataclass
