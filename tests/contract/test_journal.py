@@ -16,7 +16,7 @@ from interlock.log.frame import Append, Entry, assemble
 from interlock.log.journal import START, Journal, JournalReader, LogChanged, Lost, NotAssigned, behind
 from interlock.log.port import BatchTooLarge, Log, OffsetGone, Record, Shard, TopicSpec, batch_bytes
 from tests.contract.backends import Backend
-from tests.contract.contender import Contender, yes
+from tests.contract.contender import Contender, Fates, commands_of, yes
 from tests.contract.processes import child, line_of, lines_of
 from tests.support.appends import read_appends
 
@@ -37,19 +37,12 @@ def event(value: bytes) -> Entry:
     return Entry("event", b"k:1", value, (("type", b"test"),))
 
 
-def commands_of(appends: list[Append]) -> Counter[str]:
-    return Counter(entry.value.decode() for append in appends for entry in append.entries)
-
-
 def check_fates(told: list[tuple[str, str]], appends: list[Append]) -> None:
-    """What was acknowledged counts once, what was denied never, and nothing else is there."""
-    found = commands_of(appends)
-    acknowledged = {command for what, command in told if what == "ack"}
-    denied = {command for what, command in told if what == "deny"}
-    assert {command for command in acknowledged if found[command] != 1} == set()
-    assert denied & set(found) == set()
-    assert set(found) <= acknowledged | denied
-    assert [append.frame.number for append in appends] == list(range(1, len(appends) + 1))
+    """What contenders were told is so."""
+    fates = Fates()
+    for what, name in told:
+        fates.tell(what, name)
+    fates.check(appends)
 
 
 async def test_contending_owners_in_one_process_lose_nothing_and_deny_for_good(backend: Backend) -> None:

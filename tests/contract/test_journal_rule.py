@@ -6,9 +6,7 @@ opening folds. In the end each command is acknowledged or denied, and the log ag
 
 import asyncio
 import random
-from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
 import pytest
 
@@ -19,9 +17,10 @@ from interlock.log.faults import FaultRates, RandomFaults
 from interlock.log.frame import Append, Entry
 from interlock.log.journal import Journal, Lost, Position
 from interlock.log.memory import MemoryBroker, MemoryLog
-from interlock.log.port import Log, LogError, Refused, Shard, TopicSpec, Unavailable
+from interlock.log.port import Log, Shard, TopicSpec, Unavailable
 from interlock.schemas.codec import AvroCodec
 from interlock.testing.virtual_time import LoopClock, run_virtual
+from tests.contract.contender import SLEEPY, Contender, Fates, yes
 from tests.support.appends import read_appends
 
 SHARD = Shard("t.journal", 0)
@@ -40,88 +39,26 @@ FAULTS = FaultRates(
 )
 
 
-@dataclass
-class Ledger:
-    """What the writers were told."""
-
-    acknowledged: set[str] = field(default_factory=set[str])
-    denied: set[str] = field(default_factory=set[str])
-
-
-class Writer:
-    """Appends commands under one ownership after another, and pauses now and then."""
-
-    def __init__(self, name: str, log: Log, chance: random.Random, ledger: Ledger) -> None:
-        self._name = name
-        self._log = log
-        self._chance = chance
-        self._ledger = ledger
-        self._seen: set[str] = set()
-        self._doubtful: list[str] = []
-        self._made = 0
-
-    def _id(self) -> str:
-        return f"{self._chance.getrandbits(128):032x}"
-
-    async def run(self, commands: int) -> None:
-        """Until so many commands were tried and none is in doubt."""
-        while self._made < commands or self._doubtful:
-            try:
-                await self._own(commands)
-            except LogError:
-                await asyncio.sleep(self._chance.uniform(0.0, 0.5))
-
-    async def _own(self, commands: int) -> None:
-        self._seen = set()
-        journal = await Journal.open(
-            self._log, SHARD, ids=self._id, fold=self._fold, note=lambda: b"", still_assigned=_yes, wait_s=0.2
-        )
-        for command in self._doubtful:
-            (self._ledger.acknowledged if command in self._seen else self._ledger.denied).add(command)
-        self._doubtful.clear()
-        while self._made < commands:
-            batch = [f"{self._name}-{self._made + i}" for i in range(self._chance.randint(1, 4))]
-            self._made += len(batch)
-            if self._chance.random() < 0.1:
-                await asyncio.sleep(self._chance.uniform(0.0, 3.0))
-            self._doubtful += batch
-            try:
-                await journal.append(b"note", [Entry("event", b"a:1", one.encode(), ()) for one in batch])
-            except Refused:
-                self._ledger.denied.update(batch)
-                self._doubtful.clear()
-                continue
-            self._ledger.acknowledged.update(batch)
-            self._doubtful.clear()
-
-    def _fold(self, append: Append) -> None:
-        self._seen.update(entry.value.decode() for entry in append.entries)
-
-
-async def _yes() -> bool:
-    return True
-
-
 def _bare(log: MemoryLog, _: random.Random) -> Log:
     return log
 
 
 async def _contend(
     seed: int, connect: Callable[[MemoryLog, random.Random], Log] = _bare
-) -> tuple[Ledger, list[Append], Log]:
+) -> tuple[Fates, list[Append], Log]:
     chance = random.Random(seed)
     broker = MemoryBroker(LoopClock(asyncio.get_running_loop()).now_ms)
     broker.create(TopicSpec(name=SHARD.topic, partitions=1))
-    ledger = Ledger()
+    fates = Fates()
     chances = [random.Random(seed * 10 + i) for i in range(3)]
     logs = [connect(MemoryLog(broker, faults=RandomFaults(each, FAULTS)), each) for each in chances]
-    writers = [Writer(f"w{i}", log, chance, ledger) for i, log in enumerate(logs)]
+    writers = [Contender(f"w{i}", log, SHARD, fates.tell, chance, pace=SLEEPY) for i, log in enumerate(logs)]
     await asyncio.gather(*(writer.run(40) for writer in writers))
     await asyncio.sleep(60)  # virtual: lets what still is under way land, which must change nothing
     quiet = connect(MemoryLog(broker), random.Random(seed))
     while True:
         try:
-            return ledger, await read_appends(quiet, SHARD), quiet
+            return fates, await read_appends(quiet, SHARD), quiet
         except Unavailable:
             await asyncio.sleep(0.1)
 
@@ -139,14 +76,10 @@ def test_acknowledged_counts_once_and_denied_never(seed: int, elsewhere: bool, m
         return BlobLog(log, MemoryBlobs(store, away=lambda: chance.random() < 0.03), AvroCodec())
 
     async def scenario() -> None:
-        ledger, appends, _ = await _contend(seed, with_blobs if elsewhere else _bare)
+        fates, appends, _ = await _contend(seed, with_blobs if elsewhere else _bare)
         assert bool(store.values) == elsewhere
-        counted = Counter(entry.value.decode() for append in appends for entry in append.entries)
-        assert ledger.acknowledged | ledger.denied >= set(counted)
-        assert {one for one in ledger.acknowledged if counted[one] != 1} == set()
-        assert {one for one in ledger.denied if counted[one]} == set()
-        assert len(ledger.acknowledged) > 20
-        assert [append.frame.number for append in appends] == list(range(1, len(appends) + 1))
+        fates.check(appends)
+        assert len(fates.acknowledged) > 20
 
     run_virtual(scenario())
 
@@ -200,5 +133,5 @@ def test_a_paused_owner_that_wakes_up_is_not_heard() -> None:
 
 async def _open(log: Log, ids: Iterator[str]) -> Journal:
     return await Journal.open(
-        log, SHARD, ids=lambda: next(ids), fold=lambda _: None, note=lambda: b"", still_assigned=_yes
+        log, SHARD, ids=lambda: next(ids), fold=lambda _: None, note=lambda: b"", still_assigned=yes
     )

@@ -2,20 +2,19 @@
 
 import asyncio
 import random
-from collections import Counter
 from collections.abc import Sequence
 
 import pytest
 
-from interlock.log.frame import Append
-from interlock.log.port import Log, TopicSpec, Unavailable
-from tests.contract.test_journal_rule import SHARD, Ledger, Writer
+from interlock.log.port import Log, Shard, TopicSpec, Unavailable
+from tests.contract.contender import SLEEPY, Contender, Fates
 from tests.kafka.conftest import OpenLog
 from tests.support.appends import read_appends
 from tests.support.kafka import Brokers
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(240)]
 
+SHARD = Shard("t.journal", 0)
 WRITERS = 3
 COMMANDS = 60
 """As many as each writer brings through between two blows, at least."""
@@ -47,7 +46,7 @@ async def _until_longer(log: Log) -> None:
             before = before or end
 
 
-async def run(writer: Writer, over: asyncio.Event) -> None:
+async def run(writer: Contender, over: asyncio.Event) -> None:
     """Rounds of commands until the storm is over, and one behind it."""
     commands = 0
     while True:
@@ -58,24 +57,14 @@ async def run(writer: Writer, over: asyncio.Event) -> None:
             return
 
 
-def judge(ledger: Ledger, appends: Sequence[Append]) -> None:
-    """Acknowledged: counts once. Denied: never. Nothing else is there, and numbers have no gap."""
-    counted = Counter(entry.value.decode() for append in appends for entry in append.entries)
-    assert ledger.acknowledged | ledger.denied >= set(counted)
-    assert {one for one in ledger.acknowledged if counted[one] != 1} == set()
-    assert {one for one in ledger.denied if counted[one]} == set()
-    assert len(ledger.acknowledged) >= WRITERS * COMMANDS
-    assert [append.frame.number for append in appends] == list(range(1, len(appends) + 1))
-
-
 async def storm(brokers: Brokers, open_log: OpenLog, blows: Sequence[str], chance: random.Random) -> None:
     """Three writers take one journal from each other all the time, while its leaders fall one after the other."""
     bounds = {"send_s": 2.0, "connect_s": 0.5, "ask_s": 4.0}
     logs = [open_log(brokers.bootstrap, **bounds) for _ in range(WRITERS + 1)]
     quiet = logs.pop()
     await quiet.create([TopicSpec(name=SHARD.topic, partitions=1)])
-    ledger, over = Ledger(), asyncio.Event()
-    writers = [Writer(f"w{number}", log, chance, ledger) for number, log in enumerate(logs)]
+    fates, over = Fates(), asyncio.Event()
+    writers = [Contender(f"w{number}", log, SHARD, fates.tell, chance, pace=SLEEPY) for number, log in enumerate(logs)]
     writing = [asyncio.create_task(run(writer, over)) for writer in writers]
     try:
         for blow in blows:
@@ -84,7 +73,8 @@ async def storm(brokers: Brokers, open_log: OpenLog, blows: Sequence[str], chanc
         over.set()
     await asyncio.gather(*writing)
     appends = await read_appends(quiet, SHARD)
-    judge(ledger, appends)
+    fates.check(appends)
+    assert len(fates.acknowledged) >= WRITERS * COMMANDS
     whole = [append.frame.id for append in appends]
     for log, middle in zip(logs, (len(whole), len(whole) * 2, len(whole) * 3), strict=True):
         found = [append.frame.id for append in await read_appends(log, SHARD, middle=middle)]
