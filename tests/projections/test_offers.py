@@ -1,6 +1,5 @@
 """Routes and schedules of publications: prepared, visible and gone with the bindings that they belong to."""
 
-import json
 from typing import Any
 
 from interlock.projections.rows import MemoryRows
@@ -8,7 +7,7 @@ from interlock.projections.trigger_index.fold import VIEW, fold
 from interlock.projections.trigger_index.offers import ROUTES, SCHEDULES
 from interlock.projections.trigger_index.store import BINDINGS
 from tests.projections.journals import recorded
-from tests.support.publishing import Desk, document, publish
+from tests.support.publishing import Desk, publish, triggered_by
 
 KINDS: list[dict[str, Any]] = [
     {"type": "event", "name": "order.placed"},
@@ -21,7 +20,7 @@ KINDS: list[dict[str, Any]] = [
 def of_kinds(name: str = "orders", *, path: str = "/orders/:id") -> str:
     """A definition that is started in every way."""
     triggers = [{**each, "path": path} if each["type"] == "http" else each for each in KINDS]
-    return json.dumps({**json.loads(document(name)), "triggers": triggers})
+    return triggered_by(*triggers, name=name)
 
 
 def folded(desk: Desk, *, times: int = 1) -> MemoryRows:
@@ -74,7 +73,7 @@ def test_the_same_events_twice_give_the_same_rows() -> None:
 def test_two_slots_that_share_an_artifact_share_no_row_and_one_goes_without_the_other() -> None:
     """Proves: TRG-05 (case H11)."""
     desk = Desk()
-    text = json.dumps({**json.loads(of_kinds()), "triggers": KINDS[2:]})
+    text = triggered_by(*KINDS[2:])
     first = desk.activate("c1", text)
     second = desk.activate("c2", text, slot="canary")
     assert first.artifact_id == second.artifact_id
@@ -82,7 +81,7 @@ def test_two_slots_that_share_an_artifact_share_no_row_and_one_goes_without_the_
     keys = {(each.publication_id, each.binding_id) for each in rows.all(SCHEDULES)}
     assert len(keys) == 4
     assert len({binding for _, binding in keys}) == 4
-    third = desk.activate("c3", json.dumps({**json.loads(text), "triggers": KINDS[:1]}), slot="canary")
+    third = desk.activate("c3", triggered_by(*KINDS[:1]), slot="canary")
     after = folded(desk)
     assert {each.publication_id for each in after.all(SCHEDULES)} == {first.publication_id}
     assert {each.publication_id for each in after.all(BINDINGS)} == {first.publication_id, third.publication_id}

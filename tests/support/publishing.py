@@ -1,7 +1,7 @@
 """A publishing shard to try things on: asks the deciders as the processor does, and applies what they decide."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -19,6 +19,7 @@ from interlock.domain.publishing.publication.state import Publication
 from interlock.domain.publishing.shard import PublishingShard
 from interlock.domain.publishing.slot.state import Slot
 from interlock.domain.sharding import slot_id
+from tests.support.given import Outcome, given_shard
 
 SHELL = "default"
 KIND = "trigger-index"
@@ -43,7 +44,12 @@ WITH_GATES: tuple[TriggerProvider, ...] = (*PROVIDERS, GateProvider())
 
 def document(name: str = "orders", *, on: tuple[str, ...] = ("event:order.placed",), pause: str = "1h") -> str:
     """A definition with one step; its triggers are written as `type:name`."""
-    triggers = [dict(zip(("type", "name"), trigger.split(":"), strict=True)) for trigger in on]
+    triggers = [{"type": kind, "name": named} for kind, named in (trigger.split(":") for trigger in on)]
+    return triggered_by(*triggers, name=name, pause=pause)
+
+
+def triggered_by(*triggers: Mapping[str, object], name: str = "orders", pause: str = "1h") -> str:
+    """A definition with one step and these triggers."""
     return json.dumps({"name": name, "triggers": triggers, "steps": [{"id": "pause", "sleep": pause}]})
 
 
@@ -180,6 +186,10 @@ class Desk:
             host_policy=self.host_policy,
             validators=self.validators,
         )
+
+    def asked(self, message: PublicationCommand) -> Outcome:
+        """What would come of a message now; nothing is applied."""
+        return given_shard(self.shard).when(lambda shard: self.decide(shard, message))
 
     def due(self) -> Decided:
         """Decides what is due and applies it."""

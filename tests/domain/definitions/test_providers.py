@@ -12,7 +12,7 @@ from interlock.domain.definitions.document import TriggerPart
 from interlock.domain.definitions.executable import Cardinality, Executable, Schedule, Trigger
 from interlock.domain.definitions.providers import PROVIDERS, Descriptor, TriggerProvider
 from interlock.domain.refusal import Fault, Refusal, fault
-from tests.support.publishing import WITH_GATES, document
+from tests.support.publishing import WITH_GATES, document, triggered_by
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def test_two_endpoints_of_one_definition_that_differ_in_names_only_are_refused_n
         {"type": "http", "method": "GET", "path": f"/a/:{name}", "id": node}
         for name, node in (("x", "early"), ("y", "late"))
     ]
-    refused = compile_document(with_triggers(*nodes))
+    refused = compile_document(triggered_by(*nodes))
     assert isinstance(refused, Refusal)
     assert (refused.kind, refused.faults[0].code) == ("conflict", "claim-twice")
     assert all(word in refused.sentence for word in ("'early'", "'late'", "'http:GET /a/:'"))
@@ -209,7 +209,7 @@ def test_a_trigger_that_can_not_be_one_is_refused_naming_node_field_expected_and
     trigger: dict[str, Any], where: str, expected: str, found: str
 ) -> None:
     """Proves: SCH-01, RTE-02"""
-    refused = compile_document(with_triggers({"type": "event", "name": "a"}, trigger))
+    refused = compile_document(triggered_by({"type": "event", "name": "a"}, trigger))
     assert isinstance(refused, Refusal)
     (only,) = refused.faults
     assert only.where == ("triggers[1]." + where).rstrip(".")
@@ -219,7 +219,7 @@ def test_a_trigger_that_can_not_be_one_is_refused_naming_node_field_expected_and
 
 
 def test_content_with_routes_and_schedules_and_its_executable_are_each_other() -> None:
-    text = with_triggers(
+    text = triggered_by(
         {"type": "http", "method": "GET", "path": "/a/:x"},
         {"type": "timer", "every": "1m"},
         {"type": "cron", "expression": "0 6 * * *", "gap": "skip"},
@@ -229,13 +229,8 @@ def test_content_with_routes_and_schedules_and_its_executable_are_each_other() -
     assert load(canonical(executable)) == executable
 
 
-def with_triggers(*triggers: dict[str, Any]) -> str:
-    """A document with these triggers."""
-    return json.dumps({**json.loads(document()), "triggers": triggers})
-
-
 def triggered(*triggers: dict[str, Any]) -> tuple[Trigger, ...]:
     """What they compile to."""
-    executable = compile_document(with_triggers(*triggers))
+    executable = compile_document(triggered_by(*triggers))
     assert isinstance(executable, Executable), executable
     return executable.triggers

@@ -14,7 +14,7 @@ from interlock.domain.publishing.executable.events import ExecutableSaved
 from interlock.domain.publishing.preflight import preflight
 from interlock.domain.publishing.publication.events import PublicationStaged
 from interlock.domain.refusal import Fault, Refusal, fault
-from tests.support.publishing import Desk, document, publish, restore, wish
+from tests.support.publishing import Desk, document, publish, restore, triggered_by, wish
 
 
 @dataclass
@@ -33,11 +33,6 @@ class Validator:
 
 
 OBJECTION = fault("frozen", "event:a", "no releases on Fridays", "one")
-
-
-def triggered(*triggers: dict[str, Any]) -> str:
-    """A definition with these triggers."""
-    return json.dumps({**json.loads(document()), "triggers": triggers})
 
 
 def staged(desk: Desk) -> list[object]:
@@ -67,7 +62,7 @@ def test_validators_are_shown_the_whole_set_with_what_it_would_replace() -> None
     first = desk.activate("c1", document(on=("event:a",)))
     validator = Validator()
     desk.validators = (validator,)
-    text = triggered({"type": "http", "method": ["GET", "PUT"], "path": "/a/:x"}, {"type": "timer", "every": "1m"})
+    text = triggered_by({"type": "http", "method": ["GET", "PUT"], "path": "/a/:x"}, {"type": "timer", "every": "1m"})
     desk.ask(publish("c2", text))
     (shown,) = validator.shown
     assert (shown.definition_id, shown.slot_name, shown.replaces) == ("orders", "default", first.publication_id)
@@ -117,7 +112,7 @@ def test_a_preflight_tells_the_objection_and_asks_only_of_what_would_be_staged()
 def test_a_schedule_that_never_comes_again_fails_the_publish_naming_its_node() -> None:
     """Proves: SCH-01, PUB-13"""
     desk = Desk()
-    desk.ask(publish("c1", triggered({"type": "cron", "expression": "0 0 30 2 *", "id": "never"})))
+    desk.ask(publish("c1", triggered_by({"type": "cron", "expression": "0 0 30 2 *", "id": "never"})))
     failed = desk.publication("c1").failure
     assert failed is not None
     assert "For trigger 'never': expected an occurrence that is still to come" in failed.reason
@@ -125,7 +120,7 @@ def test_a_schedule_that_never_comes_again_fails_the_publish_naming_its_node() -
 
 
 def test_what_is_claimed_and_not_served_yet_is_told_before_and_after() -> None:
-    text = triggered(
+    text = triggered_by(
         {"type": "event", "name": "a"},
         {"type": "http", "method": "GET", "path": "/a"},
         {"type": "timer", "every": "1m"},

@@ -27,7 +27,6 @@ from interlock.domain.publishing.reference.events import SourceReferenceCreated,
 from interlock.domain.publishing.reference.state import reference_id
 from interlock.domain.publishing.slot.events import SlotActivated
 from interlock.domain.sharding import binding_id, slot_id, stimulus_identity
-from tests.support.given import Outcome, given_shard
 from tests.support.publishing import PREPARE_MS, SHELL, Desk, answered, document, kinds, publish, reached
 
 GATE = ("gate:north",)
@@ -43,11 +42,6 @@ def executable(text: str) -> Executable:
     return compiled
 
 
-def asked(desk: Desk, message: PublicationCommand) -> Outcome:
-    """What would come of a message now."""
-    return given_shard(desk.shard).when(lambda shard: desk.decide(shard, message))
-
-
 # ---- a publish ----------------------------------------------------------------------------------------------------
 
 
@@ -55,7 +49,7 @@ def test_a_publish_that_names_no_slot_stages_a_candidate_for_the_default_slot() 
     """Proves: PUB-06"""
     desk, compiled, slot = Desk(), executable(document()), slot_id(SHELL, "orders", "default")
     event_identity = stimulus_identity("Event", "order.placed")
-    decision = asked(desk, publish("c1")).then(
+    decision = desk.asked(publish("c1")).then(
         PublicationRequested(
             publication_id=identity("c1"),
             command_id="c1",
@@ -113,14 +107,14 @@ def test_a_named_slot_is_the_requests_own_choice() -> None:
 def test_a_slot_needs_a_meaningful_name(slot: str) -> None:
     """Proves: PUB-07"""
     desk = Desk()
-    asked(desk, publish(slot=slot)).then_refused("invalid", "slot")
+    desk.asked(publish(slot=slot)).then_refused("invalid", "slot")
 
 
 @pytest.mark.parametrize("revision", [2, -1])
 def test_a_revision_that_the_slot_never_had_is_refused(revision: int) -> None:
     desk = Desk()
     desk.activate("c1")
-    refusal = asked(desk, publish("c2", expect_revision=revision)).then_refused(
+    refusal = desk.asked(publish("c2", expect_revision=revision)).then_refused(
         "invalid", "'default'", "0 to 1", str(revision)
     )
     assert dict(refusal.details) == {"expectedRevision": str(revision), "foundRevision": "1"}
@@ -135,7 +129,7 @@ def test_a_publish_that_is_sent_again_does_nothing_whatever_became_of_it() -> No
         lambda: desk.activate("c2"),
     ):
         step()
-        asked(desk, publish("c1")).then_nothing()
+        desk.asked(publish("c1")).then_nothing()
 
 
 def test_a_publish_with_an_old_revision_is_superseded_at_once_and_answered() -> None:
@@ -193,7 +187,7 @@ def test_with_the_last_projection_slot_publications_and_claims_change_in_one_dec
     desk.now_ms = 2_000
     slot = slot_id(SHELL, "orders", "default")
     decide_at = DecideAt(shell=SHELL, publication_id=identity("c2"), position=desk.position + 1)
-    decision = asked(desk, answered("c2")).then(
+    decision = desk.asked(answered("c2")).then(
         ProjectionPrepared(publication_id=identity("c2"), kind="trigger-index", at_ms=2_000),
         SlotActivated(
             slot_id=slot,
@@ -345,10 +339,10 @@ def test_answers_that_come_twice_late_or_for_nobody_change_nothing() -> None:
     desk.ask(answered("failed", prepared=False))
     lost += [answered("failed", kind="routes"), answered("failed", prepared=False), reached("failed", 0, 9)]
     for message in lost:
-        asked(desk, message).then_nothing()
+        desk.asked(message).then_nothing()
     desk.ask(answered("c1", kind="routes"))
     for message in (answered("c1"), answered("c1", prepared=False)):
-        asked(desk, message).then_nothing()
+        desk.asked(message).then_nothing()
 
 
 # ---- served -------------------------------------------------------------------------------------------------------
@@ -360,10 +354,10 @@ def test_active_is_answered_when_every_routing_shard_decides_at_the_activation()
     desk.now_ms = 3_000
     publication = desk.activate("c1")
     first = reached("c1", 1, publication.position)
-    asked(desk, first).then(RoutingShardReached(publication_id=identity("c1"), partition=1), intents=())
+    desk.asked(first).then(RoutingShardReached(publication_id=identity("c1"), partition=1), intents=())
     desk.ask(first)
     last = reached("c1", 0, publication.position + 5)
-    asked(desk, last).then(
+    desk.asked(last).then(
         RoutingShardReached(publication_id=identity("c1"), partition=0),
         PublicationServed(publication_id=identity("c1"), at_ms=3_000),
     )
@@ -399,9 +393,9 @@ def test_a_routing_shard_counts_once_and_only_from_the_activation_on() -> None:
         reached("c1", -1, position),
     ]
     for message in useless:
-        asked(desk, message).then_nothing()
+        desk.asked(message).then_nothing()
     desk.ask(reached("c1", 1, position))
-    asked(desk, reached("c1", 1, position)).then_nothing()
+    desk.asked(reached("c1", 1, position)).then_nothing()
     assert len(desk.replies("c1")) == 1
 
 

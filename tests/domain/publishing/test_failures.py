@@ -9,7 +9,6 @@ from interlock.domain.publishing.decide import publication_id
 from interlock.domain.publishing.publication.events import REASON_CHARACTERS_MAX
 from interlock.domain.refusal import FAULT_CHARACTERS_MAX, FAULTS_MAX
 from interlock.domain.sharding import slot_id
-from tests.support.given import given_shard
 from tests.support.publishing import SHELL, Desk, document, kinds, publish
 
 GATE = ("gate:north",)
@@ -23,7 +22,7 @@ def identity(command_id: str) -> str:
 def test_a_document_of_which_nobody_can_say_whose_it_is_is_refused_and_leaves_no_trace(text: str) -> None:
     """Proves: PUB-13"""
     desk = Desk()
-    given_shard(desk.shard).when(lambda shard: desk.decide(shard, publish(text=text))).then_refused("invalid")
+    desk.asked(publish(text=text)).then_refused("invalid")
     assert desk.shard == Desk().shard
 
 

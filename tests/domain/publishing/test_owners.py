@@ -3,18 +3,12 @@
 import pytest
 
 from interlock.domain.messages import Owner
-from interlock.domain.publishing.publication.commands import PublicationCommand
 from interlock.domain.publishing.publication.events import PublicationRequested
 from interlock.domain.refusal import Refusal
-from tests.support.given import Outcome, given_shard
 from tests.support.publishing import Desk, document, publish, restore, unpublish
 
 PAYMENTS = Owner(kind="team", id="payments")
 CI = Owner(kind="service", id="ci")
-
-
-def asked(desk: Desk, message: PublicationCommand) -> Outcome:
-    return given_shard(desk.shard).when(lambda shard: desk.decide(shard, message))
 
 
 def owned() -> Desk:
@@ -40,7 +34,7 @@ def test_a_slot_is_whose_who_said_so_when_it_was_activated() -> None:
 def test_whoever_is_not_the_owner_is_refused_and_told_who_is(owner: Owner | None) -> None:
     """Proves: PUB-19"""
     for message in (publish("x", owner=owner), restore("x", owner=owner), unpublish("x", owner=owner)):
-        refusal = asked(owned(), message).then_refused("conflict", "team 'payments'", "--take-over")
+        refusal = owned().asked(message).then_refused("conflict", "team 'payments'", "--take-over")
         details = dict(refusal.details)
         assert (details["ownerKind"], details["ownerId"], details["slot"]) == ("team", "payments", "default")
 
@@ -52,7 +46,7 @@ def test_the_owner_goes_on_publishing_restoring_and_unpublishing() -> None:
     assert desk.prepare("r1").status == "active"
     desk.ask(unpublish("u1", owner=PAYMENTS))
     assert (desk.slot().publication_id, desk.slot().owner) == ("", PAYMENTS)
-    asked(desk, publish("c3")).then_refused("conflict")
+    desk.asked(publish("c3")).then_refused("conflict")
     assert desk.activate("c4", owner=PAYMENTS).status == "active"
 
 
@@ -79,5 +73,5 @@ def test_a_take_over_that_loses_the_slot_takes_nothing_over() -> None:
 
 @pytest.mark.parametrize("owner", [Owner(kind="", id="a"), Owner(kind="team", id=" "), Owner(kind="a\x00", id="b")])
 def test_an_owner_needs_a_kind_and_an_id(owner: Owner) -> None:
-    outcome = asked(Desk(), publish("c1", owner=owner))
+    outcome = Desk().asked(publish("c1", owner=owner))
     assert isinstance(outcome.then_refused("invalid", "owner"), Refusal)

@@ -12,7 +12,6 @@ from interlock.domain.publishing.policy import Choice, HostPolicy, WorkflowPolic
 from interlock.domain.publishing.preflight import Preflight, preflight
 from interlock.domain.publishing.publication.commands import PublicationCommand
 from interlock.domain.refusal import Refusal
-from tests.support.given import Outcome, given_shard
 from tests.support.publishing import WITH_GATES, Desk, document, publish, restore, unpublish, wish
 
 NAMES = st.sampled_from(["default", "blue", "green"])
@@ -57,7 +56,7 @@ def test_a_document_that_demands_a_slot_refuses_an_ordinary_publish_and_says_how
     """Proves: PUB-08"""
     desk = Desk()
     text = demanding(explicit=True)
-    outcome = given_shard(desk.shard).when(lambda shard: desk.decide(shard, publish("c1", text)))
+    outcome = desk.asked(publish("c1", text))
     outcome.then_refused("invalid", "'orders'", "--slot")
     assert desk.shard == Desk().shard
     assert desk.activate("c1", text, slot="blue").status == "active"
@@ -66,7 +65,7 @@ def test_a_document_that_demands_a_slot_refuses_an_ordinary_publish_and_says_how
 def test_a_host_that_demands_a_slot_refuses_an_ordinary_publish() -> None:
     """Proves: PUB-08"""
     desk = Desk(host_policy="explicit")
-    given_shard(desk.shard).when(lambda shard: desk.decide(shard, publish())).then_refused("invalid", "host", "--slot")
+    desk.asked(publish()).then_refused("invalid", "host", "--slot")
 
 
 def test_a_document_that_is_wrong_is_recorded_where_its_policy_sends_it() -> None:
@@ -134,6 +133,6 @@ def test_a_restore_checks_the_policy_again() -> None:
     desk.host_policy = "explicit"
     messages: tuple[PublicationCommand, ...] = (restore("r1"), restore("r1", "c1"), unpublish("u1"))
     for message in messages:
-        Outcome(desk.decide(desk.shard, message)).then_refused("invalid", "host", "--slot")
+        desk.asked(message).then_refused("invalid", "host", "--slot")
     desk.ask(restore("r1", slot="default"))
     assert desk.prepare("r1").status == "active"

@@ -8,7 +8,6 @@ from interlock.domain.publishing.publication.events import PublicationRequested
 from interlock.domain.publishing.publication.state import Publication
 from interlock.domain.refusal import RefusalKind
 from interlock.domain.sharding import slot_id
-from tests.support.given import given_shard
 from tests.support.publishing import (
     PREPARE_MS,
     SHELL,
@@ -39,7 +38,7 @@ def two(text: str = OTHER) -> Desk:
 
 def refused(desk: Desk, command: str | None, kind: RefusalKind, *words: str) -> dict[str, str]:
     asked = restore("r1", command)
-    outcome = given_shard(desk.shard).when(lambda shard: desk.decide(shard, asked))
+    outcome = desk.asked(asked)
     return dict(outcome.then_refused(kind, *words).details)
 
 
@@ -163,7 +162,7 @@ def test_an_old_revision_is_superseded_and_one_that_never_was_is_refused() -> No
     """Proves: PUB-11"""
     desk = two()
     assert kinds(desk.ask(restore("r1", expect_revision=1))) == ["PublicationRequested", "PublicationSuperseded"]
-    outcome = given_shard(desk.shard).when(lambda shard: desk.decide(shard, restore("r2", expect_revision=3)))
+    outcome = desk.asked(restore("r2", expect_revision=3))
     outcome.then_refused("invalid", "0 to 2")
 
 
@@ -185,6 +184,6 @@ def test_a_candidate_of_a_restore_has_a_deadline_too() -> None:
 def test_a_restore_that_is_sent_again_does_nothing() -> None:
     desk = two()
     desk.ask(restore())
-    given_shard(desk.shard).when(lambda shard: desk.decide(shard, restore())).then_nothing()
+    desk.asked(restore()).then_nothing()
     desk.prepare("r1")
-    given_shard(desk.shard).when(lambda shard: desk.decide(shard, restore())).then_nothing()
+    desk.asked(restore()).then_nothing()

@@ -7,7 +7,6 @@ from interlock.domain.messages import DecideAt
 from interlock.domain.publishing.authority import Authority
 from interlock.domain.publishing.claims.events import ClaimsChanged
 from interlock.domain.publishing.decide import publication_id
-from interlock.domain.publishing.publication.commands import PublicationCommand
 from interlock.domain.publishing.publication.events import PublicationRetired
 from interlock.domain.publishing.reference.events import SourceReferenceRetired
 from interlock.domain.publishing.reference.state import reference_id
@@ -20,7 +19,6 @@ from interlock.domain.publishing.unpublish.events import (
     UnpublishSuperseded,
 )
 from interlock.domain.sharding import slot_id, stimulus_identity
-from tests.support.given import Outcome, given_shard
 from tests.support.publishing import SHELL, Desk, answered, document, kinds, publish, reached, unpublish
 
 SLOT = slot_id(SHELL, "orders", "default")
@@ -29,17 +27,13 @@ U1 = unpublish_id(SHELL, "u1")
 GATE = ("gate:north",)
 
 
-def asked(desk: Desk, message: PublicationCommand) -> Outcome:
-    return given_shard(desk.shard).when(lambda shard: desk.decide(shard, message))
-
-
 def test_slot_publication_and_claims_change_in_one_decision_and_every_routing_shard_is_asked() -> None:
     """Proves: PUB-11, PUB-14"""
     desk = Desk()
     desk.activate("c1")
     desk.now_ms = 2_000
     decide_at = DecideAt(shell=SHELL, publication_id=P1, position=desk.position + 1)
-    asked(desk, unpublish()).then(
+    desk.asked(unpublish()).then(
         SlotEmptied(
             slot_id=SLOT,
             shell=SHELL,
@@ -83,14 +77,14 @@ def test_it_is_answered_when_every_routing_shard_decides_at_it() -> None:
     desk.serve("c1")
     desk.ask(unpublish())
     position = desk.position
-    asked(desk, reached("c1", 0, position - 1)).then_nothing()
+    desk.asked(reached("c1", 0, position - 1)).then_nothing()
     first = reached("c1", 1, position)
-    asked(desk, first).then(UnpublishShardReached(unpublish_id=U1, partition=1), intents=())
+    desk.asked(first).then(UnpublishShardReached(unpublish_id=U1, partition=1), intents=())
     desk.ask(first)
-    asked(desk, first).then_nothing()
+    desk.asked(first).then_nothing()
     assert desk.replies("u1") == []
     last = reached("c1", 0, position + 7)
-    asked(desk, last).then(
+    desk.asked(last).then(
         UnpublishShardReached(unpublish_id=U1, partition=0), UnpublishServed(unpublish_id=U1, at_ms=1_000)
     )
     desk.ask(last)
@@ -109,7 +103,7 @@ def test_it_is_answered_when_every_routing_shard_decides_at_it() -> None:
             },
         )
     ]
-    asked(desk, last).then_nothing()
+    desk.asked(last).then_nothing()
 
 
 def test_one_word_of_a_shard_counts_for_an_activation_and_the_unpublish_behind_it() -> None:
@@ -145,7 +139,7 @@ def test_what_is_empty_is_what_was_asked_for_and_that_is_said() -> None:
         ((status, body),) = desk.replies(f"again-{number}")
         assert (status, body["status"], body["revision"]) == ("done", "nothing", 2)
         assert "nothing to unpublish" in body["message"]
-    asked(desk, unpublish("u1")).then_nothing()
+    desk.asked(unpublish("u1")).then_nothing()
 
 
 def test_an_old_revision_is_recorded_as_superseded_and_changes_nothing() -> None:
@@ -154,7 +148,7 @@ def test_an_old_revision_is_recorded_as_superseded_and_changes_nothing() -> None
     desk.activate("c1")
     desk.activate("c2")
     before = (desk.slot(), desk.publication("c2"))
-    decision = asked(desk, unpublish(expect_revision=1)).decision()
+    decision = desk.asked(unpublish(expect_revision=1)).decision()
     (change,) = decision.changes
     assert isinstance(change.event, UnpublishSuperseded)
     assert (change.event.expected_revision, change.event.found_revision) == (1, 2)
@@ -163,19 +157,19 @@ def test_an_old_revision_is_recorded_as_superseded_and_changes_nothing() -> None
     ((status, body),) = desk.replies("u1")
     assert (status, body["kind"]) == ("refused", "superseded")
     assert (body["details"]["expectedRevision"], body["details"]["foundRevision"]) == ("1", "2")
-    asked(desk, unpublish(expect_revision=1)).then_nothing()
+    desk.asked(unpublish(expect_revision=1)).then_nothing()
 
 
 @pytest.mark.parametrize("revision", [2, -1])
 def test_a_revision_that_the_slot_never_had_is_refused(revision: int) -> None:
     desk = Desk()
     desk.activate("c1")
-    asked(desk, unpublish(expect_revision=revision)).then_refused("invalid", "'default'", "0 to 1", str(revision))
+    desk.asked(unpublish(expect_revision=revision)).then_refused("invalid", "'default'", "0 to 1", str(revision))
 
 
 @pytest.mark.parametrize(("definition", "slot"), [("orders", " "), (" ", None), ("a\x00b", None)])
 def test_what_can_not_be_a_name_is_refused(definition: str, slot: str | None) -> None:
-    asked(Desk(), unpublish("u1", definition, slot=slot)).then_refused("invalid", "name")
+    Desk().asked(unpublish("u1", definition, slot=slot)).then_refused("invalid", "name")
 
 
 def test_a_candidate_that_saw_the_slot_before_loses() -> None:
