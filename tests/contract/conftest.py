@@ -1,15 +1,17 @@
 """Runs each test that asks for a `backend` on all that are registered in `tests.contract.backends`.
 
 The marker `backends` limits a test to some, such as to those that several processes can share. Whatever a test opens
-is closed after it.
+is closed after it. What asks for an `env` has a recorder on each log that recorders are for.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 
 import pytest
 
 from interlock.log.port import Log
 from tests.contract.backends import BACKENDS, MARKS, Admin, Backend
+from tests.contract.eventsourcing_backends import kafka_env, sqlite_env
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -50,3 +52,11 @@ def make_log(backend: Backend) -> Callable[[], Awaitable[tuple[Log, Admin]]]:
         return opened.log, opened.admin
 
     return make
+
+
+@pytest.fixture(params=["sqlite", pytest.param("kafka", marks=pytest.mark.kafka)])
+def env(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
+    """The environment of an application with a recorder, on a log that no other test has."""
+    if request.param == "sqlite":
+        return sqlite_env(tmp_path)
+    return kafka_env(request.getfixturevalue("kafka_bootstrap"), tmp_path)

@@ -31,7 +31,7 @@ from interlock.log.recorder import JournalFactory
 from interlock.log.recorder_host import OpenedLog
 from interlock.runtime.compose import open_backend
 from interlock.runtime.settings import Settings
-from tests.contract.eventsourcing_backends import kafka_env, sqlite_env
+from tests.contract.eventsourcing_backends import sqlite_env
 from tests.support.appends import read_appends
 
 pytestmark = pytest.mark.contract
@@ -40,14 +40,6 @@ THREADS = "interlock"
 """What the names of our threads begin with."""
 
 Construct = Callable[..., JournalFactory]
-
-
-@pytest.fixture(params=["sqlite", pytest.param("kafka", marks=pytest.mark.kafka)])
-def env(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
-    """A log that no other test has."""
-    if request.param == "sqlite":
-        return sqlite_env(tmp_path)
-    return kafka_env(request.getfixturevalue("kafka_bootstrap"), tmp_path)
 
 
 @pytest.fixture

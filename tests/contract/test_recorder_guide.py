@@ -8,19 +8,13 @@ from uuid import uuid4
 
 import pytest
 
-from tests.contract.eventsourcing_backends import kafka_env, sqlite_env
-
 pytestmark = pytest.mark.contract
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "eventsourcing.md"
 
 
-@pytest.fixture(params=["sqlite", pytest.param("kafka", marks=pytest.mark.kafka)])
-def _environment(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "sqlite":
-        env = sqlite_env(tmp_path)
-    else:
-        env = kafka_env(request.getfixturevalue("kafka_bootstrap"), tmp_path)
+@pytest.fixture
+def _environment(env: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in env.items():
         monkeypatch.setenv(name, value)
 

@@ -12,7 +12,6 @@ import pytest
 from eventsourcing.utils import Environment
 
 from interlock.log.recorder import JournalFactory
-from tests.contract.eventsourcing_backends import kafka_env, sqlite_env
 from tests.contract.eventsourcing_child import SHARED
 
 pytestmark = pytest.mark.contract
@@ -74,14 +73,6 @@ def children(env: dict[str, str], *names: str) -> Generator[list[Child]]:
         for child in started:
             if child.process.poll() is None:
                 child.end(kill=True)
-
-
-@pytest.fixture(params=["sqlite", pytest.param("kafka", marks=pytest.mark.kafka)])
-def env(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
-    """A log that no other test has."""
-    if request.param == "sqlite":
-        return sqlite_env(tmp_path)
-    return kafka_env(request.getfixturevalue("kafka_bootstrap"), tmp_path)
 
 
 def test_nothing_acknowledged_is_lost_when_a_process_is_killed(env: dict[str, str]) -> None:
