@@ -28,7 +28,6 @@ from interlock.targets import load_target
 from ops import settings_table
 
 ROOT = Path(__file__).resolve().parents[2]
-GUIDES = ROOT / "docs" / "guides"
 FOLDERS = ("domain", "projections", "processors", "schemas", "src", "ops", "examples", "tests", "docs", ".ci")
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from itertools import count
 
@@ -15,7 +15,6 @@ from interlock.log.port import Record, Shard, Stored, TopicSpec
 _names = count(1)
 
 OpenLog = Callable[..., KafkaLog]
-MakeShard = Callable[[KafkaLog], Awaitable[Shard]]
 
 
 @pytest.fixture

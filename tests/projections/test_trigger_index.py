@@ -14,7 +14,6 @@ from interlock.domain.publishing.publication.events import (
     PublicationSuperseded,
 )
 from interlock.domain.publishing.reconciliation.events import ProjectionRepaired, Standing
-from interlock.projections.host import ViewHost
 from interlock.projections.reader import ViewReader
 from interlock.projections.rows import MemoryRows
 from interlock.projections.trigger_index.fold import VIEW, fold
@@ -22,7 +21,7 @@ from interlock.projections.trigger_index.holder import TriggerIndexHolder
 from interlock.projections.trigger_index.query import SqliteTriggerIndex
 from interlock.projections.trigger_index.store import ASKS, BINDINGS, CANDIDATES
 from interlock.testing.virtual_time import run_virtual
-from tests.projections.journals import Journals, recorded
+from tests.projections.journals import Journals, live, recorded
 from tests.projections.stories import PLACED, SHELL, SLOT, activation, candidate, of_publication, prepared, unpublish
 
 
@@ -113,11 +112,6 @@ def reader(tmp_path: Path) -> Iterator[ViewReader]:
     found = ViewReader(tmp_path, VIEW)
     yield found
     found.close()
-
-
-async def live(host: ViewHost) -> None:
-    while not host.caught_up or (await host.status()).lag != 0:
-        await host.changed(1.0)
 
 
 def test_prepared_rows_are_seen_by_nobody_who_asks_for_authority(tmp_path: Path, reader: ViewReader) -> None:

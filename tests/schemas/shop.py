@@ -44,7 +44,6 @@ class Day:
     facts: tuple[Sold | Closed, ...]
 
 
-SoldEvent = Sold | Closed | Day
 ROWS = (Row("shop.Sold", Sold, 3), Row("shop.Closed", Closed), Row("shop.Day", Day))
 NESTED: Mapping[str, type] = {"shop.Price": Price}
 
