@@ -1,6 +1,7 @@
 """Publishing and its views: preflight, publish, slots, publications."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, get_args
 
@@ -11,9 +12,6 @@ from interlock.api.bodies import (
     PreflightBody,
     PublishBody,
     choice_of,
-    cursor_of,
-    cursor_text,
-    limit_of,
     position_of,
     read_object,
     shell_of,
@@ -22,6 +20,7 @@ from interlock.api.bodies import (
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer, marked, path_parts
 from interlock.api.failures import invalid, not_found, refused
+from interlock.api.paging import Asked, asked_of, page_of
 from interlock.domain.messages import Publish, Restore
 from interlock.domain.publishing.candidate import Wish
 from interlock.domain.publishing.claims.events import Claim as DomainClaim
@@ -35,8 +34,8 @@ from interlock.domain.reply import told_refusal
 from interlock.domain.sharding import slot_id
 from interlock.log.journal import START
 from interlock.projections.reader import ViewReader, WarmingUp
-from interlock.projections.slots.query import PublicationView
-from interlock.projections.slots.query import cursor_of as cursor_of_row
+from interlock.projections.slots.query import PublicationView, cursor_of
+from interlock.projections.slots.store import PublicationRow
 from interlock.sdk.types import (
     Claim,
     Conflict,
@@ -155,27 +154,20 @@ async def slot(context: Context, request: Request) -> Answer[SlotDetail]:
 
 async def publications(context: Context, request: Request) -> Answer[Page[Publication]]:
     """Publications, the newest first."""
-    query, limit, after = request.query_params, limit_of(request), cursor_of(request)
+    query, asked = request.query_params, asked_of(request)
     shell, definition, slot_name = shell_of(request), query.get("definition"), query.get("slot")
     if slot_name is not None and definition is None:
         raise invalid("Expected `definition` with `slot`, found none; slots of two definitions may have one name.")
     status: Status | None = choice_of(request, "status", STATUSES)
     slot_of = None if definition is None or slot_name is None else slot_id(shell, definition, slot_name)
     await context.at_position(VIEW, position_of(request))
-    rows = await context.ask(
-        lambda: context.queries.slots.publications(
-            shell,
-            definition_id=definition,
-            slot=slot_of,
-            status=status,
-            after=after,
-            limit=limit + 1,
+
+    def look(part: Asked) -> Sequence[PublicationRow]:
+        return context.queries.slots.publications(
+            shell, definition_id=definition, slot=slot_of, status=status, after=part.after, limit=part.limit
         )
-    )
-    if not rows:
-        await context.require_caught_up(VIEW)
-    following = cursor_text(cursor_of_row(rows[limit - 1])) if len(rows) > limit else None
-    return Answer(200, Page(items=tuple(answers.publication(row) for row in rows[:limit]), next=following))
+
+    return await page_of(context, VIEW, asked, look, answers.publication, cursor_of)
 
 
 async def publication(context: Context, request: Request) -> Answer[PublicationDetail]:

@@ -1,5 +1,6 @@
 """Runs: what they do, and asking them to end."""
 
+from collections.abc import Sequence
 from typing import Final, get_args
 
 from starlette.requests import Request
@@ -8,10 +9,7 @@ from interlock.api import answers
 from interlock.api.bodies import (
     CancelBody,
     choice_of,
-    cursor_of,
-    cursor_text,
     flag_of,
-    limit_of,
     read_object,
     shell_of,
     wait_of,
@@ -19,9 +17,10 @@ from interlock.api.bodies import (
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer, marked
 from interlock.api.failures import not_found, refused
+from interlock.api.paging import Asked, asked_of, page_of
 from interlock.domain.messages import CancelExecution
-from interlock.projections.executions.query import cursor_of as cursor_of_row
-from interlock.projections.paging import goes_on
+from interlock.projections.executions.query import cursor_of
+from interlock.projections.executions.store import ExecutionRow
 from interlock.sdk.types import ENDED, Cancelled, Counts, Page, Run, RunDetail, RunStatus
 
 STATUSES: Final[tuple[RunStatus, ...]] = get_args(RunStatus)
@@ -30,28 +29,25 @@ VIEW: Final = "executions"
 
 async def runs(context: Context, request: Request) -> Answer[Page[Run]]:
     """Runs, the newest first; with `unserved` those that no process can serve, the longest waiting first."""
-    query, limit, after = request.query_params, limit_of(request), cursor_of(request)
+    query, shell, asked = request.query_params, shell_of(request), asked_of(request)
     status: RunStatus | None = choice_of(request, "status", STATUSES)
     executions, now_ms = context.queries.executions, context.now_ms()
     if flag_of(request, "unserved"):
-        unserved = await context.ask(lambda: executions.unserved(shell_of(request), limit=limit))
+        unserved = await context.ask(lambda: executions.unserved(shell, limit=asked.limit))
         await context.require_caught_up(VIEW)
         return Answer(200, Page(items=tuple(answers.run(row, now_ms) for row in unserved), next=None))
-    rows = await context.ask(
-        lambda: executions.executions(
-            shell_of(request),
+
+    def look(part: Asked) -> Sequence[ExecutionRow]:
+        return executions.executions(
+            shell,
             status=status,
             definition_id=query.get("definition"),
             publication_id=query.get("publication"),
-            after=after,
-            limit=limit + 1,
+            after=part.after,
+            limit=part.limit,
         )
-    )
-    if not rows:
-        await context.require_caught_up(VIEW)
-    page = rows[:limit]
-    following = cursor_text(cursor_of_row(page[-1])) if goes_on(rows, limit) else None
-    return Answer(200, Page(items=tuple(answers.run(row, now_ms) for row in page), next=following))
+
+    return await page_of(context, VIEW, asked, look, lambda row: answers.run(row, now_ms), cursor_of)
 
 
 async def run(context: Context, request: Request) -> Answer[RunDetail]:

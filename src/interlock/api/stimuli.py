@@ -1,5 +1,6 @@
 """Stimuli: taking them in, and what became of them."""
 
+from collections.abc import Sequence
 from typing import Final, get_args
 
 from starlette.requests import Request
@@ -8,9 +9,6 @@ from interlock.api import answers
 from interlock.api.bodies import (
     BODY_BYTES_MAX,
     choice_of,
-    cursor_of,
-    cursor_text,
-    limit_of,
     read_bytes,
     shell_of,
     wait_of,
@@ -18,11 +16,11 @@ from interlock.api.bodies import (
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer, marked
 from interlock.api.failures import Failure, invalid, not_found
+from interlock.api.paging import Asked, asked_of, page_of
 from interlock.domain.messages import Origin, RejectStimulus
 from interlock.domain.routing.intake import read_stimulus
-from interlock.projections.paging import goes_on
-from interlock.projections.stimuli.query import cursor_of as cursor_of_row
-from interlock.projections.stimuli.store import Outcome
+from interlock.projections.stimuli.query import cursor_of
+from interlock.projections.stimuli.store import DeadLetterRow, Outcome, StimulusRow
 from interlock.sdk.types import DeadLetter, Emitted, Page, Stimulus, StimulusDetail
 
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
@@ -58,18 +56,13 @@ async def emit(context: Context, request: Request) -> Answer[Emitted]:
 
 async def stimuli(context: Context, request: Request) -> Answer[Page[Stimulus]]:
     """Stimuli that were routed, the newest first."""
-    limit, after, name = limit_of(request), cursor_of(request), request.query_params.get("name")
+    asked, shell, name = asked_of(request), shell_of(request), request.query_params.get("name")
     outcome: Outcome | None = choice_of(request, "outcome", OUTCOMES)
-    rows = await context.ask(
-        lambda: context.queries.stimuli.stimuli(
-            shell_of(request), outcome=outcome, name=name, after=after, limit=limit + 1
-        )
-    )
-    if not rows:
-        await context.require_caught_up(VIEW)
-    page = rows[:limit]
-    following = cursor_text(cursor_of_row(page[-1])) if goes_on(rows, limit) else None
-    return Answer(200, Page(items=tuple(answers.stimulus(row) for row in page), next=following))
+
+    def look(part: Asked) -> Sequence[StimulusRow]:
+        return context.queries.stimuli.stimuli(shell, outcome=outcome, name=name, after=part.after, limit=part.limit)
+
+    return await page_of(context, VIEW, asked, look, answers.stimulus, cursor_of)
 
 
 async def stimulus(context: Context, request: Request) -> Answer[StimulusDetail]:
@@ -90,14 +83,12 @@ async def stimulus(context: Context, request: Request) -> Answer[StimulusDetail]
 
 async def dead_letters(context: Context, request: Request) -> Answer[Page[DeadLetter]]:
     """Stimuli that could not be routed, the newest first."""
-    limit, after, reason = limit_of(request), cursor_of(request), choice_of(request, "reason", REASONS)
-    rows = await context.ask(
-        lambda: context.queries.stimuli.dead_letters(shell_of(request), reason=reason, after=after, limit=limit + 1)
-    )
-    if not rows:
-        await context.require_caught_up(VIEW)
-    following = cursor_text(cursor_of_row(rows[limit - 1])) if len(rows) > limit else None
-    return Answer(200, Page(items=tuple(answers.dead_letter(row) for row in rows[:limit]), next=following))
+    asked, shell, reason = asked_of(request), shell_of(request), choice_of(request, "reason", REASONS)
+
+    def look(part: Asked) -> Sequence[DeadLetterRow]:
+        return context.queries.stimuli.dead_letters(shell, reason=reason, after=part.after, limit=part.limit)
+
+    return await page_of(context, VIEW, asked, look, answers.dead_letter, cursor_of)
 
 
 async def dead_letter(context: Context, request: Request) -> Answer[DeadLetter]:
