@@ -15,9 +15,8 @@ from interlock.domain.executions.execution.events import (
 from interlock.domain.progress import Progress
 from interlock.domain.publishing.publication.events import PublicationActivated
 from interlock.domain.publishing.slot.events import SlotActivated
-from interlock.domain.routing.dead_letter.events import StimulusRejected
-from interlock.domain.routing.stimulus.events import StimulusMatched, StimulusRouted
-from interlock.domain.routing.wait.events import WaitRegistered, WaitTaken
+from interlock.domain.routing.stimulus.events import StimulusRouted
+from interlock.domain.routing.wait.events import WaitTaken
 from interlock.log.frame import Append
 from interlock.log.port import Log
 from interlock.processors.ports import Codec, Topics
@@ -62,17 +61,6 @@ async def read(log: Log, topics: Topics, codec: Codec) -> Histories:
             for append in appends:
                 histories.events += [(context, partition, one) for one in decode_append(append, codec)]
     return histories
-
-
-def unfinished(histories: Histories) -> list[str]:
-    """Runs that have started and not ended."""
-    started: dict[str, None] = {}
-    for stream, step in histories.steps():
-        if isinstance(step, ExecutionStarted):
-            started[stream] = None
-        elif isinstance(step, ExecutionCompleted | ExecutionFaulted | ExecutionCancelled):
-            started.pop(stream, None)
-    return list(started)
 
 
 def check_revisions(histories: Histories) -> None:
@@ -155,32 +143,6 @@ def check_each_by_its_authority(histories: Histories, name: str) -> None:
         authority = served_at(histories, at[event.stimulus_id])
         expected = [] if authority is None else [authority]
         assert [start.publication_id for start in event.starts] == expected, (event.stimulus_id, at[event.stimulus_id])
-
-
-def owed(histories: Histories) -> list[str]:
-    """Waits that nobody took although a stimulus of theirs is there that has met nothing (STM-05)."""
-    waiting: dict[str, WaitRegistered] = {}
-    for one in histories.of(WaitRegistered, WaitTaken):
-        if isinstance(one.event, WaitRegistered):
-            waiting[one.stream] = one.event
-        else:
-            waiting.pop(one.stream, None)
-    met = {one.event.stimulus_id for one in histories.of(StimulusMatched) if isinstance(one.event, StimulusMatched)}
-    return [
-        stream
-        for stream, wait in waiting.items()
-        for one in histories.of(StimulusRouted)
-        if isinstance(one.event, StimulusRouted)
-        and (one.event.identity, one.event.correlation) == (wait.identity, wait.correlation)
-        and not one.event.resumes
-        and one.event.stimulus_id not in met
-        and one.event.kept_until_ms is not None
-    ]
-
-
-def rejected(histories: Histories) -> list[StimulusRejected]:
-    """The dead letters."""
-    return [one.event for one in histories.of(StimulusRejected) if isinstance(one.event, StimulusRejected)]
 
 
 def started(histories: Histories) -> set[str]:
