@@ -111,6 +111,7 @@ def publication(row: PublicationRow) -> Publication:
 
 def publication_detail(view: PublicationView, passed: Mapping[str, int]) -> PublicationDetail:
     """A publication with what it waits for; `passed` is up to which append of publishing each view has come."""
+    starts = triggers(view.publication)
     return PublicationDetail(
         publication=publication(view.publication),
         pending=view.pending,
@@ -122,8 +123,8 @@ def publication_detail(view: PublicationView, passed: Mapping[str, int]) -> Publ
         unpublish=None if view.unpublish is None else _unpublish(view.unpublish),
         intents=tuple(_intent(each, passed) for each in view.intents),
         source_reference=None if view.reference is None else _reference(view, view.reference),
-        triggers=triggers(view.publication),
-        warnings=notices(triggers(view.publication)),
+        triggers=starts,
+        warnings=notices(starts),
     )
 
 

@@ -91,6 +91,13 @@ class Context:
                 "is a process with the role projector running? `interlock projections list` shows how far it is"
             )
 
+    async def position(self, view: str, shard: Shard) -> Position:
+        """How far a view has come on a journal; `START` while it is not filled yet."""
+        try:
+            return (await self.ask(lambda: self._positions(view))).get(shard, START)
+        except WarmingUp:
+            return START
+
     def _positions(self, view: str) -> Mapping[Shard, Position]:
         with self.queries.readers[view].snapshot() as snapshot:
             return snapshot.positions()

@@ -17,7 +17,7 @@ from interlock.api.context import Context
 from interlock.api.failures import Failure, invalid
 from interlock.domain.progress import Progress
 from interlock.log.frame import read_frame
-from interlock.log.journal import START, JournalReader, Position
+from interlock.log.journal import JournalReader, Position
 from interlock.log.port import LogError, Shard
 from interlock.projections.reader import WarmingUp
 
@@ -78,7 +78,7 @@ async def _reach(context: Context, view: str, place: Place, deadline: float) -> 
     if number is None or not await reader.reached({shard: number}, max(0.0, deadline - loop.time())):
         # What is not filled yet, or catches up after a start, says so itself.
         await context.require_caught_up(view)
-        found = (await context.ask(lambda: _position(context, view, shard))).number
+        found = (await context.position(view, shard)).number
         reached = f"{place.context}/{place.partition}:{found}"
         raise Failure(
             504,
@@ -92,7 +92,7 @@ async def _reach(context: Context, view: str, place: Place, deadline: float) -> 
 async def _number(context: Context, view: str, place: Place, shard: Shard) -> int:
     """The append that consumed a message of the inbox, as soon as it is there; or an earlier one that knows of it."""
     assert place.offset is not None
-    position = await context.ask(lambda: _position(context, view, shard))
+    position = await context.position(view, shard)
     try:
         if position.number and await _consumed(context, shard, position.base) > place.offset:
             return position.number
@@ -127,14 +127,6 @@ async def _consumer(context: Context, shard: Shard, position: Position, offset: 
 def _inbox(context: Context, note: bytes) -> int:
     progress = context.engine.parts.codec.decode(note)
     return progress.inbox if isinstance(progress, Progress) else 0
-
-
-def _position(context: Context, view: str, shard: Shard) -> Position:
-    try:
-        with context.queries.readers[view].snapshot() as snapshot:
-            return snapshot.positions().get(shard, START)
-    except WarmingUp:
-        return START
 
 
 def _place_of(text: str, partitions: Mapping[str, int]) -> Place:

@@ -1,9 +1,9 @@
 """Publishing and its views: preflight, publish, slots, publications."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import Final, get_args
+from typing import Final, TypeVar, get_args
 
 from starlette.requests import Request
 
@@ -21,7 +21,7 @@ from interlock.api.context import Context
 from interlock.api.endpoint import Answer, marked, path_parts
 from interlock.api.failures import invalid, not_found, refused
 from interlock.api.paging import Asked, asked_of, page_of
-from interlock.domain.messages import Publish, Restore
+from interlock.domain.messages import Publish, Restore, Unpublish
 from interlock.domain.publishing.candidate import Wish
 from interlock.domain.publishing.claims.events import Claim as DomainClaim
 from interlock.domain.publishing.decide import publication_id
@@ -32,8 +32,7 @@ from interlock.domain.publishing.publication.state import Status
 from interlock.domain.refusal import Refusal
 from interlock.domain.reply import told_refusal
 from interlock.domain.sharding import slot_id
-from interlock.log.journal import START
-from interlock.projections.reader import ViewReader, WarmingUp
+from interlock.projections.reader import WarmingUp
 from interlock.projections.slots.query import PublicationView, cursor_of
 from interlock.projections.slots.store import PublicationRow
 from interlock.sdk.types import (
@@ -46,8 +45,11 @@ from interlock.sdk.types import (
     Published,
     Slot,
     SlotDetail,
+    Unpublished,
 )
 from interlock.sdk.wire import from_wire
+
+C = TypeVar("C", Published, Unpublished)
 
 REPLICA_WAIT_S: Final = 5.0
 """How long a preflight waits until it knows of everything that was published before it."""
@@ -107,14 +109,27 @@ async def publish(context: Context, request: Request) -> Answer[Published]:
 
 async def published(context: Context, message: Publish | Restore, wait_s: float | None) -> Answer[Published]:
     """What becomes of a request that makes a publication, as far as it is known in time. Raises `Failure`."""
+    return await changed(
+        context, message, wait_s, Published, lambda: _pending(context, message.shell, message.command_id)
+    )
+
+
+async def changed(
+    context: Context,
+    message: Publish | Restore | Unpublish,
+    wait_s: float | None,
+    type_: type[C],
+    pending: Callable[[], Awaitable[C]],
+) -> Answer[C]:
+    """What becomes of a request that changes a slot's authority, as far as it is known in time; `pending` says what it
+    waits for. Raises `Failure`.
+    """
     engine, command_id = context.engine, message.command_id
     answer = await engine.gateway.publish(message, engine.settings.publish_wait_s if wait_s is None else wait_s)
     if answer.status == "pending":
-        pending = await _pending(context, message.shell, command_id)
-        return Answer(202, replace(pending, at_least=answer.at_least))
+        return Answer(202, replace(await pending(), at_least=answer.at_least))
     if answer.status == "done":
-        done = {**answer.body, "commandId": command_id, "atLeast": answer.at_least}
-        return Answer(200, from_wire(Published, done))
+        return Answer(200, from_wire(type_, {**answer.body, "commandId": command_id, "atLeast": answer.at_least}))
     raise refused(answer.body, commandId=command_id)
 
 
@@ -192,19 +207,8 @@ async def publication(context: Context, request: Request) -> Answer[PublicationD
 async def _passed(context: Context, view: PublicationView) -> dict[str, int]:
     """Up to which append of the publishing journal the views have come that a publication wants something of."""
     shard = context.engine.topics.journal("publishing", 0)
-    found: dict[str, int] = {}
-    for kind in {each.kind for each in view.intents} & context.queries.readers.keys():
-        reader = context.queries.readers[kind]
-
-        def position(reader: ViewReader = reader) -> int:
-            with reader.snapshot() as snapshot:
-                return snapshot.positions().get(shard, START).number
-
-        try:
-            found[kind] = await context.ask(position)
-        except WarmingUp:
-            continue
-    return found
+    kinds = {each.kind for each in view.intents} & context.queries.readers.keys()
+    return {kind: (await context.position(kind, shard)).number for kind in kinds}
 
 
 async def _pending(context: Context, shell: str, command_id: str) -> Published:

@@ -1,20 +1,16 @@
 """Changes of a slot's authority that need no document: restore, unpublish."""
 
-from dataclasses import replace
-
 from starlette.requests import Request
 
 from interlock.api.answers import missing_of_unpublish
 from interlock.api.bodies import RestoreBody, UnpublishBody, read_object
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer
-from interlock.api.failures import refused
-from interlock.api.publishing import published
+from interlock.api.publishing import changed, published
 from interlock.domain.messages import Restore, Unpublish
 from interlock.domain.publishing.unpublish.decide import unpublish_id
 from interlock.projections.reader import WarmingUp
 from interlock.sdk.types import Published, Unpublished
-from interlock.sdk.wire import from_wire
 
 
 async def restore(context: Context, request: Request) -> Answer[Published]:
@@ -44,10 +40,8 @@ async def unpublish(context: Context, request: Request) -> Answer[Unpublished]:
     Of a slot that is empty the answer is "nothing": there was nothing to do.
     """
     body = UnpublishBody.model_validate(await read_object(request))
-    engine = context.engine
-    command_id = body.command_id or engine.parts.ids()
     message = Unpublish(
-        command_id=command_id,
+        command_id=body.command_id or context.engine.parts.ids(),
         shell=body.shell,
         definition_id=body.definition,
         slot=body.slot,
@@ -57,14 +51,7 @@ async def unpublish(context: Context, request: Request) -> Answer[Unpublished]:
         owner=body.owner_named(),
         take_over=body.take_over,
     )
-    wait_s = engine.settings.publish_wait_s if body.wait is None else body.wait
-    answer = await engine.gateway.publish(message, wait_s)
-    if answer.status == "pending":
-        return Answer(202, replace(await _pending(context, message), at_least=answer.at_least))
-    if answer.status == "done":
-        done = {**answer.body, "commandId": command_id, "atLeast": answer.at_least}
-        return Answer(200, from_wire(Unpublished, done))
-    raise refused(answer.body, commandId=command_id)
+    return await changed(context, message, body.wait, Unpublished, lambda: _pending(context, message))
 
 
 async def _pending(context: Context, message: Unpublish) -> Unpublished:
