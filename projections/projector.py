@@ -321,7 +321,11 @@ class Projector:
                 return result
 
     def _explained(self, shard: Shard, error: Exception) -> str:
-        if isinstance(error, LogChanged):
+        cause = error.__cause__
+        if isinstance(error, LogChanged) and isinstance(cause, OffsetGone) and cause.offset < cause.extent.first:
+            # What would be made anew from the log needs its beginning.
+            remedy = "the log's beginning is gone: restore a log that has it, then rebuild the view from it"
+        elif isinstance(error, LogChanged):
             remedy = "make sure that this is the right log, then rebuild the view from it"
         elif isinstance(error, BlobLost):
             remedy = "the view can't be made without it"

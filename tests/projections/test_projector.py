@@ -350,6 +350,7 @@ def test_a_log_that_is_not_the_one_of_the_position_stops_the_view_in_seconds(
             assert asyncio.get_running_loop().time() - begun_s < 5.0
             assert status.state == "stopped"
             assert "then rebuild the view" in status.error
+            assert ("the log's beginning is gone" in status.error) == (change is trim_the_head)
             assert runs_of(tmp_path) == {"one": 3, "two": 3}
 
     run_virtual(main())
