@@ -9,6 +9,7 @@ import importlib
 import json
 import os
 import sys
+import threading
 import traceback
 from datetime import date
 from pathlib import Path
@@ -19,6 +20,10 @@ import yaml
 
 from interlock.activities import Activities, Activity, AnyActivity, AuthoringError
 from interlock.workflow import Workflow
+
+_IMPORTING = threading.RLock()
+"""Held while stdout leads elsewhere, which it does for all threads: the last of two at once would leave it so for good.
+An app may load another one meanwhile."""
 
 
 class TargetError(ValueError):
@@ -61,7 +66,7 @@ def import_app(name: str) -> ModuleType:
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        with contextlib.redirect_stdout(sys.stderr):
+        with _IMPORTING, contextlib.redirect_stdout(sys.stderr):
             return importlib.import_module(name)
     except (Exception, SystemExit) as error:
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
