@@ -27,14 +27,7 @@ class Publishing(Connection):
         take_over: bool = False,
     ) -> Preflight:
         """What a publish of this document (JSON text) would do now; it changes nothing."""
-        body = {
-            "document": document,
-            "slot": slot,
-            "expectRevision": expect_revision,
-            "owner": owner,
-            "takeOver": take_over,
-            "shell": self.shell,
-        }
+        body = {"document": document, **self._slot(slot, expect_revision, owner, take_over)}
         return from_wire(Preflight, self._send("POST", "/v1/preflight", body=body))
 
     def publish(
@@ -56,14 +49,8 @@ class Publishing(Connection):
         """
         body = {
             "document": document,
-            "slot": slot,
-            "expectRevision": expect_revision,
-            "owner": owner,
-            "takeOver": take_over,
-            "commandId": command_id or self._new_id(),
-            "requestedBy": requested_by,
-            "wait": wait_s,
-            "shell": self.shell,
+            **self._slot(slot, expect_revision, owner, take_over),
+            **self._command(command_id, requested_by, wait_s),
         }
         return from_wire(Published, self._send("POST", "/v1/publish", body=body, wait_s=wait_s))
 
@@ -85,14 +72,8 @@ class Publishing(Connection):
         body = {
             "definition": definition,
             "publication": publication,
-            "slot": slot,
-            "expectRevision": expect_revision,
-            "owner": owner,
-            "takeOver": take_over,
-            "commandId": command_id or self._new_id(),
-            "requestedBy": requested_by,
-            "wait": wait_s,
-            "shell": self.shell,
+            **self._slot(slot, expect_revision, owner, take_over),
+            **self._command(command_id, requested_by, wait_s),
         }
         return from_wire(Published, self._send("POST", "/v1/restore", body=body, wait_s=wait_s))
 
@@ -111,14 +92,8 @@ class Publishing(Connection):
         """Empties a slot; "nothing" where it is empty, "pending" where that takes longer than `wait_s`."""
         body = {
             "definition": definition,
-            "slot": slot,
-            "expectRevision": expect_revision,
-            "owner": owner,
-            "takeOver": take_over,
-            "commandId": command_id or self._new_id(),
-            "requestedBy": requested_by,
-            "wait": wait_s,
-            "shell": self.shell,
+            **self._slot(slot, expect_revision, owner, take_over),
+            **self._command(command_id, requested_by, wait_s),
         }
         return from_wire(Unpublished, self._send("POST", "/v1/unpublish", body=body, wait_s=wait_s))
 
@@ -150,3 +125,21 @@ class Publishing(Connection):
         """A publication; with `wait_s` once it is no longer pending, or once it is not as `seen`."""
         path = "/v1/publications/" + part(publication_id, "a publication's id")
         return from_wire(PublicationDetail, self._get_waiting(path, wait_s, seen))
+
+    # ---- within -----------------------------------------------------------------------------------------------------
+
+    def _slot(
+        self, slot: str | None, expect_revision: int | None, owner: str | None, take_over: bool
+    ) -> dict[str, object]:
+        """What each of these requests says of the slot that it is for."""
+        return {
+            "slot": slot,
+            "expectRevision": expect_revision,
+            "owner": owner,
+            "takeOver": take_over,
+            "shell": self.shell,
+        }
+
+    def _command(self, command_id: str | None, requested_by: str, wait_s: float) -> dict[str, object]:
+        """What each that changes a slot says besides."""
+        return {"commandId": command_id or self._new_id(), "requestedBy": requested_by, "wait": wait_s}
