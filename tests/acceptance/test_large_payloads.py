@@ -65,8 +65,7 @@ def test_a_stimulus_of_five_mebibytes_starts_a_run_that_returns_as_much_through_
 
     installation.kill()
     installation.start(APP)
-    code, said = installation.run("runs", "show", run.execution_id, "--json")
-    assert (code, json.loads(said)["run"]["output"]) == (0, data)
+    assert installation.told("runs", "show", run.execution_id)["run"]["output"] == data
     code, said = installation.run("history", run.execution_id, "--json")
     assert code == 0
     assert said.count(data["text"]) >= 3  # how it was started, what its activity gave, how it ended

@@ -313,7 +313,6 @@ def _watch(installation: Installation, gate: Path, key: str) -> str:
 
 def _unserved(installation: Installation, run: str) -> Unserved:
     """What a list says of a run that nobody can serve."""
-    code, output = installation.run("runs", "list", "--unserved", "--json")
-    assert code == 0, output
-    [found] = [each for each in json.loads(output)["items"] if each["executionId"] == run]
+    listed = installation.told("runs", "list", "--unserved")["items"]
+    [found] = [each for each in listed if each["executionId"] == run]
     return from_wire(Unserved, found["unserved"])

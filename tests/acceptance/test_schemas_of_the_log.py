@@ -52,12 +52,11 @@ def test_every_record_of_every_journal_is_read_by_what_the_topic_of_schemas_hold
 def test_schemas_that_are_missing_are_told_and_registered_by_topics_create(installation: Installation) -> None:
     """Proves: LOG-03, LOG-07"""
     asyncio.run(_make_topics(installation))
-    code, output = installation.run("topics", "check", "--json")
-    [fault] = json.loads(output)["faults"]
-    assert (code, fault["topic"], fault["setting"]) == (1, "interlock.schemas", "schemas")
+    [fault] = installation.told("topics", "check", code=1)["faults"]
+    assert (fault["topic"], fault["setting"]) == ("interlock.schemas", "schemas")
     assert "interlock topics create" in fault["remedy"]
-    code, output = installation.run("doctor", "--json")
-    [finding] = [each for each in json.loads(output)["findings"] if each["what"] == "topics"]
+    findings = installation.told("doctor", code=1)["findings"]
+    [finding] = [each for each in findings if each["what"] == "topics"]
     assert not finding["ok"]
     assert "interlock.schemas: schemas is no publishing." in finding["found"]
     assert installation.run("topics", "create")[0] == 0

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -27,13 +26,6 @@ def installation(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
         made.close()
 
 
-def told(installation: Installation, code: int, *arguments: str) -> Any:
-    """The document that a verb prints with `--json`; it has to end with this code."""
-    found, output = installation.run(*arguments, "--json")
-    assert found == code, output
-    return json.loads(output)
-
-
 def emitted(installation: Installation, key: str) -> tuple[str, ...]:
     """The publications that a new errand meets."""
     installation.client.emit_json(stimulus("errand.asked", {"n": 1}, key))
@@ -55,12 +47,12 @@ def test_what_was_unpublished_starts_nothing_and_what_runs_goes_on_until_it_is_r
     installation: Installation,
 ) -> None:
     """Proves: PUB-14, PUB-16, PUB-17, PUB-18, PUB-20"""
-    first = told(installation, 0, "publish", f"{APP}:parcels")
+    first = installation.told("publish", f"{APP}:parcels")
     installation.client.emit_json(stimulus("parcel.sent", {"parcel_id": "p-1"}, "before"))
     [start] = installation.routed("parcel.sent", "before").starts
     installation.becomes(start.execution_id, "waiting")
 
-    emptied = told(installation, 0, "unpublish", "parcels", "--expect-revision", "1")
+    emptied = installation.told("unpublish", "parcels", "--expect-revision", "1")
     assert (emptied["status"], emptied["revision"], emptied["publicationId"]) == (
         "unpublished",
         2,
@@ -80,7 +72,7 @@ def test_what_was_unpublished_starts_nothing_and_what_runs_goes_on_until_it_is_r
     done = installation.client.run(start.execution_id, wait_s=30).run
     assert (done.status, done.artifact_id) == ("completed", first["artifactId"])
 
-    restored = told(installation, 0, "restore", "parcels", "--previous", "--expect-revision", "2")
+    restored = installation.told("restore", "parcels", "--previous", "--expect-revision", "2")
     assert (restored["status"], restored["revision"], restored["restores"]) == ("active", 3, first["publicationId"])
     assert restored["artifactId"] == first["artifactId"]
     installation.client.emit_json(stimulus("parcel.sent", {"parcel_id": "p-3"}, "restored"))
@@ -95,38 +87,38 @@ def test_what_was_unpublished_starts_nothing_and_what_runs_goes_on_until_it_is_r
 
 def test_scripts_can_rely_on_what_these_verbs_end_with(installation: Installation, tmp_path: Path) -> None:
     """Proves: OPS-01, PUB-11, PUB-14"""
-    one = told(installation, 0, "publish", f"{APP}:errands")
-    two = told(installation, 0, "publish", document_file(tmp_path, description="changed", version="two"))
+    one = installation.told("publish", f"{APP}:errands")
+    two = installation.told("publish", document_file(tmp_path, description="changed", version="two"))
     assert two["revision"] == 2
-    assert told(installation, 1, "unpublish", "errands", "--expect-revision", "1")["kind"] == "superseded"
-    assert told(installation, 1, "unpublish", "errands", "--expect-revision", "9")["kind"] == "invalid"
-    assert told(installation, 0, "unpublish", "nobody")["status"] == "nothing"
+    assert installation.told("unpublish", "errands", "--expect-revision", "1", code=1)["kind"] == "superseded"
+    assert installation.told("unpublish", "errands", "--expect-revision", "9", code=1)["kind"] == "invalid"
+    assert installation.told("unpublish", "nobody")["status"] == "nothing"
 
-    assert told(installation, 0, "restore", "errands", "--publication", two["publicationId"])["status"] == "nothing"
-    back = told(installation, 0, "restore", "errands", "--publication", one["publicationId"])
+    assert installation.told("restore", "errands", "--publication", two["publicationId"])["status"] == "nothing"
+    back = installation.told("restore", "errands", "--publication", one["publicationId"])
     assert emitted(installation, "after-restore") == (back["publicationId"],)
     assert installation.run("restore", "errands")[0] == 2
     assert installation.run("restore", "errands", "--previous", "--publication", "p")[0] == 2
 
-    failed = told(installation, 1, "publish", document_file(tmp_path, steps=[]))
+    failed = installation.told("publish", document_file(tmp_path, steps=[]), code=1)
     assert (failed["kind"], failed["faults"][0]["where"]) == ("invalid", "steps")
-    refused = told(installation, 1, "restore", "errands", "--publication", failed["details"]["publicationId"])
+    refused = installation.told("restore", "errands", "--publication", failed["details"]["publicationId"], code=1)
     assert (refused["kind"], refused["details"]["status"]) == ("state", "failed")
 
-    pending = told(installation, 3, "unpublish", "errands", "--no-wait")
+    pending = installation.told("unpublish", "errands", "--no-wait", code=3)
     assert (pending["status"], bool(pending["missing"])) == ("pending", True)
-    heard = told(installation, 0, "unpublish", "errands", "--command-id", pending["commandId"])
+    heard = installation.told("unpublish", "errands", "--command-id", pending["commandId"])
     assert (heard["status"], heard["revision"]) == ("unpublished", 4)
-    assert told(installation, 0, "unpublish", "errands")["status"] == "nothing"
+    assert installation.told("unpublish", "errands")["status"] == "nothing"
     code, shown = installation.run("slots", "list")
     assert (code, "(empty)" in shown) == (0, True)
 
 
 def test_an_owner_is_named_to_whoever_meets_them(installation: Installation) -> None:
     """Proves: PUB-19"""
-    told(installation, 0, "publish", f"{APP}:errands", "--slot", "owned", "--owner", "team:payments")
+    installation.told("publish", f"{APP}:errands", "--slot", "owned", "--owner", "team:payments")
     for verb in (("publish", f"{APP}:errands"), ("unpublish", "errands"), ("restore", "errands", "--previous")):
-        refused = told(installation, 1, *verb, "--slot", "owned", "--owner", "service:ci")
+        refused = installation.told(*verb, "--slot", "owned", "--owner", "service:ci", code=1)
         assert (refused["kind"], refused["details"]["ownerKind"], refused["details"]["ownerId"]) == (
             "conflict",
             "team",
@@ -134,7 +126,7 @@ def test_an_owner_is_named_to_whoever_meets_them(installation: Installation) -> 
         )
     code, shown = installation.run("slots", "show", "errands", "owned")
     assert (code, "team:payments" in shown) == (0, True)
-    done = told(installation, 0, "unpublish", "errands", "--slot", "owned", "--owner", "service:ci", "--take-over")
+    done = installation.told("unpublish", "errands", "--slot", "owned", "--owner", "service:ci", "--take-over")
     assert done["status"] == "unpublished"
     owner = installation.client.slot("errands", "owned", position=done["position"]).slot.owner
     assert owner is not None
@@ -144,17 +136,17 @@ def test_an_owner_is_named_to_whoever_meets_them(installation: Installation) -> 
 def test_who_decides_on_the_slot_is_told_beforehand(installation: Installation, tmp_path: Path) -> None:
     """Proves: PUB-06, PUB-08, PUB-09"""
     sent = document_file(tmp_path, publish={"slot": "blue"})
-    looked = told(installation, 0, "preflight", sent)
+    looked = installation.told("preflight", sent)
     assert (looked["action"], looked["slotName"], looked["policySource"]) == ("fill", "blue", "workflow")
     code, shown = installation.run("preflight", sent)
     assert (code, "slot named by" in shown, "the document" in shown) == (0, True, True)
-    assert told(installation, 0, "publish", sent)["slot"] == "blue"
-    assert told(installation, 0, "unpublish", "errands", "--slot", "blue")["status"] == "unpublished"
+    assert installation.told("publish", sent)["slot"] == "blue"
+    assert installation.told("unpublish", "errands", "--slot", "blue")["status"] == "unpublished"
     demanding = document_file(tmp_path, publish={"explicit": True})
-    refused = told(installation, 1, "publish", demanding)
+    refused = installation.told("publish", demanding, code=1)
     assert (refused["kind"], refused["details"]["policySource"]) == ("invalid", "workflow")
     assert "--slot" in refused["message"]
-    assert told(installation, 0, "publish", demanding, "--slot", "green")["slot"] == "green"
+    assert installation.told("publish", demanding, "--slot", "green")["slot"] == "green"
 
 
 def test_a_refused_or_failed_change_leaves_the_authority_serving(installation: Installation) -> None:

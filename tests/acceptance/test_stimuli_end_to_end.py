@@ -283,9 +283,7 @@ def _stimulus(installation: Installation, key: str, correlation: str) -> Stimulu
 
 
 def _of_shell(installation: Installation, shell: str) -> list[Stimulus]:
-    code, output = installation.run("stimuli", "list", "--shell", shell, "--json")
-    assert code == 0, output
-    return [from_wire(Stimulus, each) for each in json.loads(output)["items"]]
+    return [from_wire(Stimulus, each) for each in installation.told("stimuli", "list", "--shell", shell)["items"]]
 
 
 def _all_runs(installation: Installation) -> list[str]:

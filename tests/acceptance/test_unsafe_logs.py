@@ -68,9 +68,7 @@ def test_a_journal_that_would_forget_is_refused_until_what_the_remedy_says_is_do
     """Proves: LOG-07"""
     admin, journal = Admin(installation), installation.topic("routing.journal")
     admin.make(journal, 2, **WRONG)
-    code, output = installation.run("topics", "create", "--json")
-    assert code == 1
-    assert journal not in json.loads(output)["made"]
+    assert journal not in installation.told("topics", "create", code=1)["made"]
     found = faults(installation)
     assert {setting for topic, setting in found if topic == journal} >= WRONG.keys()
     assert {topic for topic, _ in found} == {journal}

@@ -1,9 +1,7 @@
 """Views as an operator looks after them, and the past as an auditor asks for it, on the real program. On both logs."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -29,13 +27,6 @@ def installation(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ins
         made.close()
 
 
-def told(installation: Installation, *arguments: str, code: int = 0) -> Any:
-    """The document that a command prints, which ends with this code."""
-    found, out = installation.run(*arguments, "--json")
-    assert found == code, out
-    return json.loads(out)
-
-
 def test_rows_that_somebody_deletes_are_found_and_repaired_while_work_goes_on(installation: Installation) -> None:
     """Proves: PRJ-05."""
     index = installation.data / "views" / "trigger-index.sqlite"
@@ -47,14 +38,14 @@ def test_rows_that_somebody_deletes_are_found_and_repaired_while_work_goes_on(in
     repairs = installation.client.repairs().items
     assert {(each.standing, each.missing, each.foreign) for each in repairs} == {("active", 1, 0), ("gone", 0, 1)}
     assert {each.requested_by for each in repairs} == {""}
-    events = told(installation, "history", f"reconciliation:{repairs[0].reconciliation_id}")["items"]
+    events = installation.told("history", f"reconciliation:{repairs[0].reconciliation_id}")["items"]
     assert {each["type"] for each in events} == {"publishing.ProjectionRepaired"}
 
     def settled() -> bool:
         return installation.run("reconcile", "--dry-run")[0] == 0
 
     until(settled, "nothing to be wrong any more")
-    assert {each["view"]: each["drift"] for each in told(installation, "projections", "list")}["trigger-index"][
+    assert {each["view"]: each["drift"] for each in installation.told("projections", "list")}["trigger-index"][
         "rows"
     ] == 2
     # What routing decides by was right all the time.
@@ -64,14 +55,14 @@ def test_rows_that_somebody_deletes_are_found_and_repaired_while_work_goes_on(in
 
 def test_a_verification_tells_what_differs_and_a_rebuild_mends_it(installation: Installation) -> None:
     """Proves: PRJ-06."""
-    assert [each["missing"] for each in told(installation, "projections", "verify")] == [0] * 5
+    assert [each["missing"] for each in installation.told("projections", "verify")] == [0] * 5
     slots = installation.data / "views" / "slots.sqlite"
     assert tampering.change(slots, "UPDATE slots SET revision = 9") == 1
-    [verified] = told(installation, "projections", "verify", "slots", code=1)
+    [verified] = installation.told("projections", "verify", "slots", code=1)
     assert (verified["changed"], verified["samples"][0]["table"]) == (1, "slots")
     assert "slots" in installation.run("projections", "verify", "slots")[1]
-    told(installation, "projections", "rebuild", "slots")
-    told(installation, "projections", "verify", "slots")
+    installation.told("projections", "rebuild", "slots")
+    installation.told("projections", "verify", "slots")
     assert installation.client.slot("errands").slot.revision == 1
 
 
@@ -89,9 +80,9 @@ def test_every_answer_can_be_read_back_at_its_position_and_after_a_kill_too(inst
     installation.kill()
     installation.start(APP)
     assert client.at_least(last.at_least).publication(last.publication_id).publication.command_id == last.command_id
-    found = told(installation, "slots", "list", "--at-least", last.at_least)
+    found = installation.told("slots", "list", "--at-least", last.at_least)
     assert [each["definitionId"] for each in found] == ["errands"]
-    problem = told(installation, "slots", "list", "--at-least", "publishing/0:999999", code=3)
+    problem = installation.told("slots", "list", "--at-least", "publishing/0:999999", code=3)
     assert problem["details"]["asked"] == "publishing/0:999999"
     with pytest.raises(ApiError, match="Expected the view 'slots' at publishing/0:999999"):
         client.at_least("publishing/0:999999").slots()
@@ -102,13 +93,13 @@ def test_who_asks_why_is_told_the_chain_and_what_was_before(installation: Instal
     client = installation.client
     first = client.why("errands")
     second = client.publish(load_target(f"{APP}:errands"), requested_by="ada")
-    why = told(installation, "why", "errands", "--slot", "default", "--at-least", second.at_least)
+    why = installation.told("why", "errands", "--slot", "default", "--at-least", second.at_least)
     assert (why["publicationId"], why["requestedBy"], why["revision"]) == (second.publication_id, "ada", 2)
     assert (why["observedRevision"], why["replaced"]["publicationId"]) == (1, first.publication_id)
     assert [each["view"] for each in why["prepared"]] == ["trigger-index"]
     text = installation.run("why", "errands")[1]
     assert all(word in text for word in ("ada", "observed", "trigger-index", first.publication_id, "SlotActivated"))
-    then = told(installation, "history", "errands/default", "--at", "1")
+    then = installation.told("history", "errands/default", "--at", "1")
     assert then["state"]["publication_id"] == first.publication_id
     code, text = installation.run("history", f"publication:{first.publication_id}", "--at", "2999-01-01T00:00:00Z")
     assert (code, '"status": "retired"' in text) == (0, True)

@@ -1,7 +1,6 @@
 """Events that come at any moment around the wait that they are for, on the real program: each run is resumed once, by
 what may resume it, and by nothing else. On both logs."""
 
-import json
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -178,9 +177,8 @@ def test_a_time_to_live_that_is_over_is_recorded_and_meets_nothing_later(install
     assert gone.stimulus.kept_until_ms == kept_until_ms
     assert gone.stimulus.expired_at_ms is not None
     assert gone.stimulus.expired_at_ms >= kept_until_ms
-    code, output = installation.run("stimuli", "list", "--outcome", "expired", "--json")
-    assert code == 0
-    assert id_of(SIGNED, f"signed-{parcel}", parcel) in {each["stimulusId"] for each in json.loads(output)["items"]}
+    expired = installation.told("stimuli", "list", "--outcome", "expired")["items"]
+    assert id_of(SIGNED, f"signed-{parcel}", parcel) in {each["stimulusId"] for each in expired}
     installation.client.emit_json(sent(parcel, gone.stimulus.arrived_at_ms + SKEW_MS + 1))
     run, wait = _waiting(installation, parcel)
     assert installation.types(_stream(run, wait)) == ["routing.WaitRegistered"]

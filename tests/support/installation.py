@@ -96,6 +96,12 @@ class Installation:
         )
         return done.returncode, done.stdout or done.stderr
 
+    def told(self, *arguments: str, code: int = 0) -> Any:
+        """The document that a verb prints with `--json`; it has to end with this code."""
+        found, output = self.run(*arguments, "--json")
+        assert found == code, output
+        return json.loads(output)
+
     def publish(self, target: str) -> None:
         """Publishes a workflow, and returns once it is active."""
         assert self.client.publish(load_target(target)).status == "active"
