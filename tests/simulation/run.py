@@ -22,7 +22,7 @@ from interlock.log.frame import Frame, read_frame
 from interlock.log.port import Shard
 from interlock.testing.virtual_time import SeededLoop, run_virtual
 from tests.simulation.checks import Seen, Violation
-from tests.simulation.checks.judge import judge_of
+from tests.simulation.checks.judge import Judge
 from tests.simulation.clients import Clients
 from tests.simulation.items import Item
 from tests.simulation.plan import Plan
@@ -135,7 +135,7 @@ class _Run:
         self._world = world = World(self._plan, data)
         self._clients = Clients(world)
         self._troubles = Troubles(world)
-        self._judge = judge_of(
+        self._judge = Judge(
             Seen(
                 log=world.quiet,
                 topics=world.topics,

@@ -8,7 +8,7 @@ Publishing comes first because routing is held against it, and routing before ex
 
 import random
 from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 
 from interlock.domain.messages import (
     ProjectionAnswered,
@@ -37,15 +37,11 @@ from tests.simulation.checks.witness import Witness
 CONTEXTS = ("publishing", "routing", "executions")
 
 
-def judge_of(seen: Seen, *, skew_ms: int = 2_000, horizon_ms: int = 86_400_000, seed: int = 0) -> "TheJudge":
-    """A judge for one run. `skew_ms` and `horizon_ms` are the run's `max_clock_skew_ms` and dedup horizon."""
-    return TheJudge(seen, skew_ms=skew_ms, horizon_ms=horizon_ms, seed=seed)
+class Judge:
+    """Checks a run while it goes on."""
 
-
-class TheJudge:
-    """Implements `Judge`."""
-
-    def __init__(self, seen: Seen, *, skew_ms: int, horizon_ms: int, seed: int) -> None:
+    def __init__(self, seen: Seen, *, skew_ms: int = 2_000, horizon_ms: int = 86_400_000, seed: int = 0) -> None:
+        """`skew_ms` and `horizon_ms` are the run's `max_clock_skew_ms` and dedup horizon."""
         log = seen.log
         assert isinstance(log, MemoryLog), "expected a log in memory, whose records can be read without waiting"
         self._seen = seen
@@ -68,12 +64,10 @@ class TheJudge:
         self.rows = RowsCheck(self.tapes, self.authority, VIEWS)
         self.witness = Witness(self, log.broker, self.tapes, self.deliveries, self.shadows)
 
-    def watching(self) -> AbstractContextManager[None]:
-        """Lets the judge look from within the engine too, until it is left; see `witness`."""
-        return self._watching()
-
     @contextmanager
-    def _watching(self) -> Generator[None, None, None]:
+    def watching(self) -> Generator[None, None, None]:
+        """Lets it look from within the engine too, at each append, read and sending, until it is left: enter it before
+        the first engine starts. Without it the judge sees less, and what it sees it sees later; see `witness`."""
         with self.witness.watching():
             try:
                 yield
@@ -98,17 +92,18 @@ class TheJudge:
             self._found.__cause__ = error
 
     async def look(self) -> None:
-        """Reads what has landed and what clients were told. Raises `Violation`."""
+        """Reads on, and what clients were told. Called after every few landings. Raises `Violation`."""
         self.see(self._clients.look)
         self._raise()
 
     async def compare(self) -> None:
-        """Compares the owners' states and the views with the log. Raises `Violation`."""
+        """Compares the owners' states and the views with what the log says. Called at each crash, at each takeover and
+        each hundredth commit, and at the end. Raises `Violation`."""
         self.see(self._compare)
         self._raise()
 
     async def ended(self) -> None:
-        """Checks what has to hold in the end. Raises `Violation`."""
+        """Checks what has to hold once faults are off and everything has converged. Raises `Violation`."""
         self.see(self._clients.look)
         self.see(self._compare)
         self.see(self._ended)
@@ -119,7 +114,8 @@ class TheJudge:
         return sum(len(tape.commits) for tape in self.tapes.journals.values())
 
     def owing(self) -> Sequence[str]:
-        """What has still to come."""
+        """What has still to come before the run may end, as sentences; () once nothing has: undelivered intents, runs
+        that have not ended and wait for nothing, waits that a stimulus is owed to, overdue timers, orphaned rows."""
         found = [*self.authority.owing(), *self.runs.owing(self._seen.now_ms()), *self.deliveries.owing()]
         found += [*self._swallowed.owing(), *self._clients.owing()]
         for meetings in self.meetings.values():

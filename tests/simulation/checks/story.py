@@ -23,7 +23,7 @@ from interlock.runtime.topics import topic_specs, topics_of
 from interlock.schemas.codec import AvroCodec
 from interlock.testing.virtual_time import run_virtual
 from tests.simulation.checks import Seen, Violation
-from tests.simulation.checks.judge import TheJudge, judge_of
+from tests.simulation.checks.judge import Judge
 from tests.simulation.checks.tape import Home
 from tests.simulation.ledger import Command, Ledger, Told
 
@@ -192,9 +192,9 @@ class Stage:
         self._promised: dict[tuple[Home, str], int] = defaultdict(int)
         self._appends = 0
 
-    def judge(self) -> TheJudge:
+    def judge(self) -> Judge:
         """A judge of what lands here."""
-        return judge_of(
+        return Judge(
             Seen(
                 log=self.log,
                 topics=TOPICS,

@@ -29,7 +29,7 @@ from interlock.runtime.roles import Role
 from interlock.runtime.topics import topic_specs
 from interlock.testing.virtual_time import LoopClock, run_virtual
 from tests.simulation.checks import Seen, Violation
-from tests.simulation.checks.judge import TheJudge, judge_of
+from tests.simulation.checks.judge import Judge
 from tests.simulation.checks.story import CODEC, SETTINGS, TOPICS, Asked, Decided, Heard, Landed, Step, Story, Written
 from tests.simulation.checks.tape import Home
 from tests.simulation.ledger import Command, Ledger, Told
@@ -100,7 +100,7 @@ class Teller:
         self.gateway = Gateway(self.users, CODEC, TOPICS)
         self.views = data / "views"
 
-    def judge(self) -> TheJudge:
+    def judge(self) -> Judge:
         """A judge of this very run."""
         seen = Seen(
             log=self.users,
@@ -111,7 +111,7 @@ class Teller:
             engines=lambda: [self.engine],
             views=lambda: self.views,
         )
-        return judge_of(seen)
+        return Judge(seen)
 
     def _assign(self, topic: str, partitions: int) -> FixedAssignment:
         assignment = FixedAssignment(frozenset(range(partitions)))
@@ -334,7 +334,7 @@ def _publish(command_id: str, text: str, expect_revision: int | None) -> Publish
     )
 
 
-async def _live(data: Path, then: Callable[["Teller", TheJudge], None]) -> str:
+async def _live(data: Path, then: Callable[["Teller", Judge], None]) -> str:
     teller = Teller(data)
     judge = teller.judge()
     listening = asyncio.create_task(teller.gateway.run())
@@ -366,7 +366,7 @@ async def _live(data: Path, then: Callable[["Teller", TheJudge], None]) -> str:
     return ""
 
 
-def live(then: Callable[["Teller", TheJudge], None] = lambda _, __: None) -> str:
+def live(then: Callable[["Teller", Judge], None] = lambda _, __: None) -> str:
     """The rule that a judge finds broken who watches while the history happens; `then` happens before it ends."""
     with tempfile.TemporaryDirectory() as data:
         return run_virtual(_live(Path(data), then))

@@ -25,7 +25,7 @@ from interlock.projections.trigger_index import fold
 from interlock.projections.trigger_index.store import ASKS
 from interlock.testing.virtual_time import run_virtual
 from tests.simulation.checks import Violation
-from tests.simulation.checks.judge import TheJudge
+from tests.simulation.checks.judge import Judge
 from tests.simulation.checks.story import CODEC, TOPICS, Decided, Landed, Stage, Story
 from tests.simulation.checks.tape import BEGINNING
 from tests.simulation.checks.telling import Teller, live
@@ -79,10 +79,10 @@ def test_revisions_that_a_new_owner_does_not_know_are_found(monkeypatch: pytest.
 # ---- views --------------------------------------------------------------------------------------------------------
 
 
-def by_hand(view: str, statement: str) -> Callable[[Teller, TheJudge], None]:
+def by_hand(view: str, statement: str) -> Callable[[Teller, Judge], None]:
     """Changes the file of a view."""
 
-    def change(teller: Teller, judge: TheJudge) -> None:
+    def change(teller: Teller, judge: Judge) -> None:
         with closing(sqlite3.connect(teller.views / f"{view}.sqlite")) as connection, connection:
             assert connection.execute(statement).rowcount > 0
 
@@ -116,7 +116,7 @@ def test_rows_of_a_publication_that_is_over_are_found(monkeypatch: pytest.Monkey
 # ---- what writers and readers are told ----------------------------------------------------------------------------
 
 
-async def _two_writers(judge: TheJudge, stage: Stage) -> None:
+async def _two_writers(judge: Judge, stage: Stage) -> None:
     """The first one's append lands late, behind the opening of the second; the first is told where it landed."""
     ids = iter(f"{number:032x}" for number in range(99))
     faults = ScriptedFaults()
@@ -138,7 +138,7 @@ async def _opened(log: MemoryLog, ids: Callable[[], str]) -> Journal:
     return await Journal.open(log, JOURNAL, ids=ids, fold=lambda _: None, note=lambda: NOTE, still_assigned=assigned)
 
 
-async def _one_writer(judge: TheJudge, stage: Stage) -> None:
+async def _one_writer(judge: Judge, stage: Stage) -> None:
     """A journal is opened, and something appended."""
     ids = iter(f"{number:032x}" for number in range(99))
     with judge.watching():
@@ -149,7 +149,7 @@ async def _one_writer(judge: TheJudge, stage: Stage) -> None:
         await judge.look()
 
 
-def broken(happen: Callable[[TheJudge, Stage], Coroutine[object, object, None]]) -> str:
+def broken(happen: Callable[[Judge, Stage], Coroutine[object, object, None]]) -> str:
     """The rule that is broken while something happens."""
 
     async def run() -> str:
@@ -166,7 +166,7 @@ def broken(happen: Callable[[TheJudge, Stage], Coroutine[object, object, None]])
 
 @pytest.mark.parametrize("happen", [_two_writers, _one_writer])
 def test_writers_who_are_told_the_truth_break_no_rule(
-    happen: Callable[[TheJudge, Stage], Coroutine[object, object, None]],
+    happen: Callable[[Judge, Stage], Coroutine[object, object, None]],
 ) -> None:
     assert broken(happen) == ""
 
