@@ -2,11 +2,11 @@
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from interlock.sdk import Client
-    from interlock.sdk.types import Rebuild, Verification
+    from interlock.sdk.types import Rebuild, Verification, ViewStatus
 
 PATIENCE_S = 20.0
 """How long a request may wait for a projector to take it up; it stays, and is done when one comes."""
@@ -14,40 +14,48 @@ WAIT_S = 10.0
 """How long one request waits for something new."""
 
 
+Work = TypeVar("Work", "Rebuild", "Verification")
+
+
 def follow(client: "Client", rebuild: "Rebuild", say: Callable[[str], None]) -> "Rebuild":
     """The rebuild when it has ended, or as it is where nobody takes it up."""
-    asked_at = time.monotonic()
-    seen = ""
-    while rebuild.state in ("requested", "running"):
-        if rebuild.state == "requested" and time.monotonic() - asked_at > PATIENCE_S:
-            say(f"{rebuild.view}: no projector has taken it up; it is done when `interlock serve projector` runs")
-            return rebuild
-        status = client.projection(rebuild.view, wait_s=WAIT_S if seen else 0, seen=seen or None)
-        seen = status.mark
-        latest = status.rebuild
-        if latest is None or latest.rebuild_id != rebuild.rebuild_id:
-            # Somebody else's rebuild came after this one, so this one has ended; how is no longer kept.
-            return rebuild
-        if latest != rebuild and latest.state == "running":
-            say(f"{latest.view}: {latest.appends_done} of {latest.appends_total} appends")
-        rebuild = latest
-    return rebuild
+    return _followed(
+        client, rebuild, lambda status: status.rebuild, lambda one, other: one.rebuild_id == other.rebuild_id, say
+    )
 
 
 def follow_verification(client: "Client", verification: "Verification", say: Callable[[str], None]) -> "Verification":
     """The verification when it has ended, or as it is where nobody takes it up."""
-    asked_at = time.monotonic()
+    return _followed(
+        client,
+        verification,
+        lambda status: status.verification,
+        lambda one, other: one.verify_id == other.verify_id,
+        say,
+    )
+
+
+def _followed(
+    client: "Client",
+    asked: Work,
+    latest_of: Callable[["ViewStatus"], Work | None],
+    same: Callable[[Work, Work], bool],
+    say: Callable[[str], None],
+) -> Work:
+    """What was asked of a view, until it has ended; `same` is whether two answers are about one request."""
+    began_s = time.monotonic()
     seen = ""
-    while verification.state in ("requested", "running"):
-        if verification.state == "requested" and time.monotonic() - asked_at > PATIENCE_S:
-            say(f"{verification.view}: no projector has taken it up; it is done when `interlock serve projector` runs")
-            return verification
-        status = client.projection(verification.view, wait_s=WAIT_S if seen else 0, seen=seen or None)
+    while asked.state in ("requested", "running"):
+        if asked.state == "requested" and time.monotonic() - began_s > PATIENCE_S:
+            say(f"{asked.view}: no projector has taken it up; it is done when `interlock serve projector` runs")
+            return asked
+        status = client.projection(asked.view, wait_s=WAIT_S if seen else 0, seen=seen or None)
         seen = status.mark
-        latest = status.verification
-        if latest is None or latest.verify_id != verification.verify_id:
-            return verification
-        if latest != verification and latest.state == "running":
+        latest = latest_of(status)
+        if latest is None or not same(latest, asked):
+            # Somebody else's request came after this one, so this one has ended; how is no longer kept.
+            return asked
+        if latest != asked and latest.state == "running":
             say(f"{latest.view}: {latest.appends_done} of {latest.appends_total} appends")
-        verification = latest
-    return verification
+        asked = latest
+    return asked
