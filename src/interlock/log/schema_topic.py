@@ -132,12 +132,10 @@ class SchemaTopic:
         extent = await self._log.end(self._shard)
         reader = self._log.reader(self._shard, extent.first)
         held: dict[str, Stored] = {}
-        next_offset = extent.first
         try:
             # Compaction leaves gaps, at the end too: then nothing comes, although the end isn't reached.
-            while next_offset < extent.end and (records := await reader.read(READ_WAIT_S)):
+            while reader.next_offset < extent.end and (records := await reader.read(READ_WAIT_S)):
                 held.update((each.key.decode("utf-8", "replace"), each) for each in records)
-                next_offset = records[-1].offset + 1
         finally:
             await reader.close()
         return held
