@@ -1,9 +1,9 @@
 """The verbs of publishing: who has authority, and how it changes."""
 
 import uuid
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -15,9 +15,11 @@ from interlock.cli.output import print_json
 
 if TYPE_CHECKING:
     from interlock.cli import show
+    from interlock.sdk.types import Published, Unpublished
 else:
     show = lazily("interlock.cli.show")
 
+C = TypeVar("C", "Published", "Unpublished")
 
 NoWait = Annotated[bool, typer.Option("--no-wait", help="Don't wait until every routing shard decides by it.")]
 CommandId = Annotated[str, typer.Option(help="Repeat an earlier command, and get its answer.")]
@@ -86,9 +88,7 @@ def publish(
             requested_by=user(),
             wait_s=0 if no_wait else WAIT_S,
         )
-    print_json(published) if as_json else show.published(published)
-    if published.status == "pending":
-        raise typer.Exit(Code.PENDING)
+    _end(published, show.published, as_json=as_json)
 
 
 def unpublish(
@@ -116,9 +116,7 @@ def unpublish(
             requested_by=user(),
             wait_s=0 if no_wait else WAIT_S,
         )
-    print_json(unpublished) if as_json else show.unpublished(unpublished)
-    if unpublished.status == "pending":
-        raise typer.Exit(Code.PENDING)
+    _end(unpublished, show.unpublished, as_json=as_json)
 
 
 def restore(
@@ -154,9 +152,7 @@ def restore(
             requested_by=user(),
             wait_s=0 if no_wait else WAIT_S,
         )
-    print_json(published) if as_json else show.published(published)
-    if published.status == "pending":
-        raise typer.Exit(Code.PENDING)
+    _end(published, show.published, as_json=as_json)
 
 
 def slots_list(at_least: AtLeast = "", api: Api = "", shell: Shell = "default", as_json: AsJson = False) -> None:
@@ -225,6 +221,13 @@ def repeatable(command_id: str) -> Generator[None, None, None]:
         message = f"{error.message}; repeat it with --command-id {command_id}, which does nothing twice"
         details = {**error.details, "commandId": command_id}
         raise CommandError(error.code, message, kind=error.kind, details=details) from error
+
+
+def _end(found: C, shown: Callable[[C], None], *, as_json: bool) -> None:
+    """Tells how a change of authority stands, and ends the command accordingly."""
+    print_json(found) if as_json else shown(found)
+    if found.status == "pending":
+        raise typer.Exit(Code.PENDING)
 
 
 def _load(target: str) -> str:
