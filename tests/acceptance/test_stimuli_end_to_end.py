@@ -122,6 +122,8 @@ def test_a_key_that_is_used_again_shows_nothing_of_what_came_first(installation:
     [_, again] = installation.outside.write(topic, 0, [errand(by_topic, first), errand(by_topic, second)])
     installation.client.emit_json(errand(by_http, first))
     [behind_http] = installation.outside.write(topic, 0, [errand(by_http, second)])
+    # What comes by HTTP doesn't go through the topic, and must not be there first.
+    installation.routed(NAME, by_topic, "c")
     installation.client.emit_json(errand(by_topic, second, ttl="1h"))
 
     for key in (by_topic, by_http):
