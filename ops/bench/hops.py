@@ -37,7 +37,8 @@ from interlock.log.port import Headers, Record
 from interlock.processors.ports import Topics
 from interlock.runtime.topics import topics_of
 from interlock.schemas.codec import AvroCodec
-from ops.bench.bare import Bare, Heard, Lane, open_bare
+from ops.bench.bare import Bare, Heard, Lane
+from ops.bench.bare_local import BareMemory, BareSqlite
 from ops.bench.figures import used
 from ops.bench.rows import Rows
 from ops.bench.subject import Counts, Load
@@ -97,7 +98,7 @@ class HopsSubject:
     async def start(self) -> None:
         """Makes the topics and starts every stage."""
         topics = self._topics
-        bare = self._bare = await open_bare(self._scenario)
+        bare = self._bare = await _open_bare(self._scenario)
         stages = _Stages(bare, topics, coalesced=self._scenario.checkpoints == "coalesced")
         journals = [topics.journal("routing", 0).topic, topics.journal("executions", 0).topic]
         await bare.listen(journals, self._rows.take)
@@ -328,6 +329,17 @@ def _started(start: StartExecution) -> ExecutionStarted:
         data=start.data,
         at_ms=NOW_MS,
     )
+
+
+async def _open_bare(scenario: Scenario) -> Bare:
+    """The bare log of a scenario's kind."""
+    if scenario.log == "kafka":
+        from ops.bench.bare_kafka import BareKafka
+
+        return await BareKafka.open(scenario)
+    if scenario.log == "sqlite":
+        return BareSqlite(scenario.folder / "bare.sqlite")
+    return BareMemory()
 
 
 def _done(node: str) -> ActivityCompleted:

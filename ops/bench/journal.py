@@ -31,7 +31,7 @@ from interlock.log.port import Record, Shard, TopicSpec
 from interlock.log.sqlite_codec import encode
 from interlock.runtime import compose
 from interlock.schemas.codec import AvroCodec
-from ops.bench.bare import Row, insert_rows, open_bare_file
+from ops.bench.bare_local import Row, insert_rows, open_bare_file
 from ops.bench.figures import percentile
 from ops.bench.process import answer
 from ops.bench.work import Scenario
