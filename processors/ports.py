@@ -10,7 +10,7 @@ from typing import Protocol
 
 from interlock.domain.sharding import shard_of
 from interlock.log.port import Shard
-from interlock.log.schema_topic import WrittenSchema
+from interlock.schemas.written import WrittenSchema
 
 
 class Clock(Protocol):

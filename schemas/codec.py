@@ -14,7 +14,7 @@ from functools import cache
 
 from eventsourcing.domain import TAggregateID
 
-from interlock.log.schema_topic import WrittenSchema
+from interlock.schemas.written import WrittenSchema
 from interlock.schemas.catalog import Catalog, Schema, catalog
 from interlock.schemas.compiled import Compiler
 from interlock.schemas.errors import InvalidSchema, UnreadableRecord, UnwritableRecord

@@ -11,8 +11,9 @@ from interlock.domain.executions.execution.events import TimerFired
 from interlock.log.faults import LANDS, SEEN, Answer, AskOutcome, FaultRates, RandomFaults, SendOutcome
 from interlock.log.memory import MemoryBroker, MemoryLog
 from interlock.log.port import Log, Refused, Shard, Stored, TopicSpec, Unavailable, batch_bytes
-from interlock.log.schema_topic import SchemaTopic, WrittenSchema, schema_record
+from interlock.log.schema_topic import SchemaTopic, schema_record
 from interlock.schemas.codec import AvroCodec
+from interlock.schemas.written import WrittenSchema
 from interlock.testing.virtual_time import LoopClock, run_virtual
 from tests.contract.backends import Backend
 

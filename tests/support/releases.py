@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from interlock.log.schema_topic import WrittenSchema
 from interlock.schemas.avro import is_union, read_record, write_record
 from interlock.schemas.catalog import NESTED, STORED, Catalog, Row, catalog, schema_path
 from interlock.schemas.codec import SINGLE_OBJECT, AvroCodec
 from interlock.schemas.errors import UnreadableRecord
 from interlock.schemas.upcasters import Record, Upcaster
+from interlock.schemas.written import WrittenSchema
 
 FORMERLY = "formerly_"
 _HEAD_BYTES = 10

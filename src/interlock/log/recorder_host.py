@@ -26,7 +26,8 @@ from interlock.log.recorder_follow import Follower
 from interlock.log.recorder_index import Index
 from interlock.log.recorder_loop import LoopThread
 from interlock.log.recorder_writer import Writer
-from interlock.log.schema_topic import SchemaTopic, WrittenSchema
+from interlock.log.schema_topic import SchemaTopic
+from interlock.schemas.written import WrittenSchema
 
 WRITE_S = 30.0
 """How long a call waits until its events count. It covers a broker that is away for a moment, and other writers."""

@@ -15,7 +15,7 @@ written last stands, and nobody writes a schema again for its documentation alon
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Final, NamedTuple, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from interlock.log.port import (
     Doubt,
@@ -29,6 +29,7 @@ from interlock.log.port import (
     Unavailable,
     batch_bytes,
 )
+from interlock.schemas.written import WrittenSchema
 
 T = TypeVar("T")
 
@@ -43,21 +44,6 @@ RETRY_S: Final = 0.2
 READ_WAIT_S: Final = 1.0
 NAMED_MAX: Final = 3
 """How many missing schemas a message names; the others are counted."""
-
-
-class WrittenSchema(NamedTuple):
-    """A schema that records may be written with."""
-
-    fingerprint: str
-    """As records begin with it, in hexadecimal digits."""
-    name: str
-    """The stored name of its type."""
-    version: int
-    text: str
-    """The schema as JSON."""
-
-    def __str__(self) -> str:
-        return f"{self.name} v{self.version}"
 
 
 def spec(prefix: str) -> TopicSpec:

@@ -20,7 +20,6 @@ from interlock.log.blobs_local import LocalBlobs
 from interlock.log.blobs_memory import MemoryBlobs
 from interlock.log.group import MemoryPositions, ReadingGroup
 from interlock.log.memory import FixedAssignment, MemoryLog
-from interlock.log.schema_topic import WrittenSchema
 from interlock.log.sqlite import SqliteLog
 from interlock.processors.executions.invoker import Invoker
 from interlock.processors.ports import Bounds
@@ -32,6 +31,7 @@ from interlock.runtime.roles import Role
 from interlock.runtime.settings import Settings
 from interlock.runtime.snapshot_files import SnapshotFiles
 from interlock.schemas.codec import AvroCodec
+from interlock.schemas.written import WrittenSchema
 
 if TYPE_CHECKING:
     from interlock.log.kafka_settings import KafkaSettings
