@@ -11,7 +11,7 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from interlock.log.blobs import BlobLost
+from interlock.log.blobs.store import BlobLost
 from interlock.log.journal import LogChanged, Lost
 from interlock.log.port import Doubt, LogError, Refused
 from interlock.processors.ownership import Ownership

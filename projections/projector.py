@@ -24,7 +24,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from interlock.log.blobs import BlobLost
+from interlock.log.blobs.store import BlobLost
 from interlock.log.frame import Append
 from interlock.log.journal import START, JournalReader, LogChanged, Position, behind
 from interlock.log.port import Log, LogError, OffsetGone, Shard, Unavailable

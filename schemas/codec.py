@@ -14,7 +14,6 @@ from functools import cache
 
 from eventsourcing.domain import TAggregateID
 
-from interlock.schemas.written import WrittenSchema
 from interlock.schemas.catalog import Catalog, Schema, catalog
 from interlock.schemas.compiled import Compiler
 from interlock.schemas.errors import InvalidSchema, UnreadableRecord, UnwritableRecord
@@ -22,6 +21,7 @@ from interlock.schemas.explain import fault
 from interlock.schemas.mapper import FactMapper
 from interlock.schemas.upcasters import UPCASTERS, Upcaster, lift
 from interlock.schemas.wire import Reader, Writer
+from interlock.schemas.written import WrittenSchema
 
 SINGLE_OBJECT = b"\xc3\x01"
 CONFLUENT = b"\x00"

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
-from interlock.log.kafka import KafkaLog
-from interlock.log.kafka_settings import KafkaSettings
+from interlock.log.kafka.log import KafkaLog
+from interlock.log.kafka.settings import KafkaSettings
 from interlock.log.port import Record, Shard
 from interlock.runtime.topics import topic_specs
 from ops.bench.bare import Heard, Tally

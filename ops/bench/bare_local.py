@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from interlock.log.port import Record, Shard
-from interlock.log.sqlite import SWITCH_INTERVAL_S
-from interlock.log.sqlite_codec import encode
+from interlock.log.sqlite.codec import encode
+from interlock.log.sqlite.log import SWITCH_INTERVAL_S
 from ops.bench.bare import Heard, Tally, Told
 
 FLUSHED_TOGETHER_MAX = 256

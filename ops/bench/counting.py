@@ -5,10 +5,10 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 
-from interlock.log import kafka_wire
-from interlock.log.kafka import KafkaLog
+from interlock.log.kafka import wire
+from interlock.log.kafka.log import KafkaLog
 from interlock.log.port import Log, Shard, Stored, TopicSpec
-from interlock.log.sqlite import SqliteLog
+from interlock.log.sqlite.log import SqliteLog
 from ops.bench.bare import content_bytes
 from ops.bench.subject import Counts
 
@@ -80,7 +80,7 @@ async def _kafka_batches(log: KafkaLog, shard: Shard, start: int, end: int) -> i
     node = await log.cluster.leader(shard)
     batches, offset = 0, start
     while offset < end:
-        call = kafka_wire.fetch(shard, offset, wait_s=1.0, bytes_max=8 << 20, committed=False)
+        call = wire.fetch(shard, offset, wait_s=1.0, bytes_max=8 << 20, committed=False)
         data = (await log.cluster.call(node, call, timeout_s=10.0, lane="bench")).data
         for base, count in _heads(data):
             if base >= offset:

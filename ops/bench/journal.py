@@ -28,7 +28,7 @@ from interlock.domain.progress import Progress
 from interlock.log.frame import Entry, Frame, assemble
 from interlock.log.journal import Journal
 from interlock.log.port import Record, Shard, TopicSpec
-from interlock.log.sqlite_codec import encode
+from interlock.log.sqlite.codec import encode
 from interlock.runtime import compose
 from interlock.schemas.codec import AvroCodec
 from ops.bench.bare_local import Row, insert_rows, open_bare_file

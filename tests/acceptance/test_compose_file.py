@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from interlock.log.kafka_settings import KafkaSettings, host_and_port
+from interlock.log.kafka.settings import KafkaSettings, host_and_port
 from interlock.runtime.roles import ROLES
 from interlock.runtime.settings import Settings
 from ops.kafka.source import IMAGE

@@ -15,7 +15,7 @@ from examples.demo.story import REPUBLISHED, RUSH
 from examples.orders.generate import PATH, stimuli
 from examples.plain_client import counted
 from interlock.log.port import Shard, Stored
-from interlock.log.sqlite import SqliteLog
+from interlock.log.sqlite.log import SqliteLog
 
 pytestmark = pytest.mark.acceptance
 

@@ -24,7 +24,7 @@ from interlock.domain.publishing.slot.events import SlotActivated
 from interlock.domain.routing.stimulus.events import StimulusRouted
 from interlock.domain.sharding import slot_id
 from interlock.log.journal import JournalReader
-from interlock.log.kafka import KafkaLog
+from interlock.log.kafka.log import KafkaLog
 from interlock.log.port import Record
 from interlock.processors.ports import Topics
 from interlock.projections.recorded import decode_append

@@ -10,8 +10,8 @@ from typing import cast
 import pytest
 
 from interlock.domain.sharding import execution_id
-from interlock.log.kafka import KafkaLog
-from interlock.log.sqlite import SqliteLog
+from interlock.log.kafka.log import KafkaLog
+from interlock.log.sqlite.log import SqliteLog
 from interlock.runtime.settings import Settings
 from interlock.runtime.topics import topics_of
 from interlock.schemas.codec import AvroCodec

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from examples.plain_client import counted, decoded, registered
-from interlock.log.sqlite import SqliteLog
+from interlock.log.sqlite.log import SqliteLog
 from interlock.runtime.settings import Settings
 from interlock.runtime.topics import topic_specs
 from tests.support.installation import Installation, install

@@ -8,12 +8,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 ADAPTERS = (
-    "interlock.log.sqlite",
-    "interlock.log.kafka",
+    "interlock.log.sqlite.log",
+    "interlock.log.kafka.log",
     "interlock.log.memory",
-    "interlock.log.blobs_local",
-    "interlock.log.blobs_memory",
-    "interlock.log.blobs_object",
+    "interlock.log.blobs.local",
+    "interlock.log.blobs.memory",
+    "interlock.log.blobs.object",
 )
 COMPOSERS = ("interlock.runtime.compose", "interlock.testing")
 

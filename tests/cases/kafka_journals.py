@@ -12,8 +12,8 @@ from aiokafka import AIOKafkaProducer
 
 from interlock.log.frame import Append
 from interlock.log.journal import Journal
-from interlock.log.kafka import KafkaLog
-from interlock.log.kafka_settings import KafkaSettings
+from interlock.log.kafka.log import KafkaLog
+from interlock.log.kafka.settings import KafkaSettings
 from interlock.log.port import Shard, TopicSpec
 from interlock.projections.executions.fold import VIEW
 from interlock.projections.host import ViewHost

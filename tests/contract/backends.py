@@ -8,14 +8,14 @@ from uuid import uuid4
 
 import pytest
 
-from interlock.log.blob_log import BlobLog
-from interlock.log.blobs_local import LocalBlobs
-from interlock.log.blobs_memory import MemoryBlobs, MemoryStore
-from interlock.log.kafka import KafkaLog
-from interlock.log.kafka_settings import KafkaSettings
+from interlock.log.blobs.local import LocalBlobs
+from interlock.log.blobs.log import BlobLog
+from interlock.log.blobs.memory import MemoryBlobs, MemoryStore
+from interlock.log.kafka.log import KafkaLog
+from interlock.log.kafka.settings import KafkaSettings
 from interlock.log.memory import MemoryBroker, MemoryLog
 from interlock.log.port import Assignment, Log, LogAdmin, Shard, TopicSpec
-from interlock.log.sqlite import SqliteLog
+from interlock.log.sqlite.log import SqliteLog
 from interlock.schemas.codec import AvroCodec
 from tests.contract.child import LEASE_S, kafka_url
 

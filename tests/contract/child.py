@@ -11,9 +11,9 @@ every change. What does not end by itself ends with its input.
 import asyncio
 import sys
 
-from interlock.log.kafka import KafkaLog
+from interlock.log.kafka.log import KafkaLog
 from interlock.log.port import Log, Record, Shard
-from interlock.log.sqlite import SqliteLog
+from interlock.log.sqlite.log import SqliteLog
 
 BATCH_RECORDS = 3
 

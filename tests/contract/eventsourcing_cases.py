@@ -12,7 +12,7 @@ from eventsourcing.persistence import (
 from eventsourcing.tests import application, persistence
 
 from interlock.log.recorder import JournalFactory
-from interlock.log.recorder_contracts import (
+from interlock.log.recorder.contracts import (
     JournalAggregateRecorder,
     JournalApplicationRecorder,
     JournalProcessRecorder,
@@ -104,7 +104,7 @@ class Factories(OnBackend, persistence.InfrastructureFactoryTestCase[JournalFact
 
 
 class Example(OnBackend, application.ExampleApplicationTestCase):
-    expected_factory_topic: str = "interlock.log.recorder:JournalFactory"
+    expected_factory_topic: str = "interlock.log.recorder.factory:JournalFactory"
 
 
 class Behaviour(OnBackend, application.ApplicationTestCase):

@@ -12,8 +12,8 @@ import pytest
 
 from interlock.log.memory import FixedAssignment
 from interlock.log.port import Assignment, Record, Shard, TopicSpec
-from interlock.log.sqlite import SqliteLog
-from interlock.log.sqlite_lease import LeaseKeeper
+from interlock.log.sqlite.lease import LeaseKeeper
+from interlock.log.sqlite.log import SqliteLog
 from tests.contract.backends import Backend
 from tests.contract.child import LEASE_S
 from tests.contract.processes import child, line_of

@@ -9,10 +9,10 @@ from uuid import uuid4
 import pytest
 
 from interlock.domain.blob import BlobReference
-from interlock.log import blob_log
-from interlock.log.blob_log import H_BLOB, BlobLog
-from interlock.log.blobs import BlobLost
-from interlock.log.blobs_memory import MemoryBlobs, MemoryStore
+from interlock.log.blobs import log as blob_log
+from interlock.log.blobs.log import H_BLOB, BlobLog
+from interlock.log.blobs.memory import MemoryBlobs, MemoryStore
+from interlock.log.blobs.store import BlobLost
 from interlock.log.frame import Entry
 from interlock.log.journal import Journal
 from interlock.log.memory import MemoryBroker, MemoryLog

@@ -10,10 +10,10 @@ import pytest
 from obstore.store import MemoryStore as ObjectMemory
 from obstore.store import S3Store
 
-from interlock.log.blobs import Blobs
-from interlock.log.blobs_local import LocalBlobs
-from interlock.log.blobs_memory import MemoryBlobs, MemoryStore
-from interlock.log.blobs_object import ObjectBlobs
+from interlock.log.blobs.local import LocalBlobs
+from interlock.log.blobs.memory import MemoryBlobs, MemoryStore
+from interlock.log.blobs.object import ObjectBlobs
+from interlock.log.blobs.store import Blobs
 from interlock.log.port import Unavailable
 from tests.support.ports import free_port
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 import pytest
 
 from interlock.log.group import MemoryPositions, ReadingGroup
-from interlock.log.kafka import KafkaLog
+from interlock.log.kafka.log import KafkaLog
 from interlock.log.memory import FixedAssignment
 from interlock.log.port import Assignment, Log, Record, Shard
-from interlock.log.sqlite import SqliteLog
-from interlock.log.sqlite_positions import SqlitePositions
+from interlock.log.sqlite.log import SqliteLog
+from interlock.log.sqlite.positions import SqlitePositions
 from tests.contract.backends import Backend
 
 pytestmark = [pytest.mark.contract]

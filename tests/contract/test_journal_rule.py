@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from interlock.log import blob_log
-from interlock.log.blob_log import BlobLog
-from interlock.log.blobs_memory import MemoryBlobs, MemoryStore
+from interlock.log.blobs import log as blob_log
+from interlock.log.blobs.log import BlobLog
+from interlock.log.blobs.memory import MemoryBlobs, MemoryStore
 from interlock.log.faults import FaultRates, RandomFaults
 from interlock.log.frame import Append, Entry
 from interlock.log.journal import Journal, Lost, Position

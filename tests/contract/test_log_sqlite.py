@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.log import sqlite_group
 from interlock.log.port import Doubt, Extent, NotNow, Record, Shard, Stored, TopicSpec, Unavailable, batch_bytes
-from interlock.log.sqlite import SqliteLog
-from interlock.log.sqlite_codec import decode, encode
-from interlock.log.sqlite_file import FORMAT_VERSION, WrongFile
+from interlock.log.sqlite import group as sqlite_group
+from interlock.log.sqlite.codec import decode, encode
+from interlock.log.sqlite.file import FORMAT_VERSION, WrongFile
+from interlock.log.sqlite.log import SqliteLog
 
 pytestmark = [pytest.mark.contract]
 
@@ -216,7 +216,7 @@ async def test_nobody_appends_where_another_process_has_trimmed(make: Callable[.
 async def test_a_long_head_is_trimmed_in_pieces(
     make: Callable[..., SqliteLog], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("interlock.log.sqlite_admin.TRIM_ROWS_MAX", 3)
+    monkeypatch.setattr("interlock.log.sqlite.admin.TRIM_ROWS_MAX", 3)
     log = make()
     for number in range(11):
         await log.send(SHARD, one(b"%d" % number))

@@ -24,11 +24,11 @@ from eventsourcing.utils import Environment, register_topic
 
 from interlock.log.faults import LANDS, SEEN, AskOutcome, SendOutcome, never_lands
 from interlock.log.frame import is_event
-from interlock.log.kafka import KafkaLog
+from interlock.log.kafka.log import KafkaLog
 from interlock.log.memory import MemoryLog
 from interlock.log.port import Record, Shard, Stored
 from interlock.log.recorder import JournalFactory
-from interlock.log.recorder_host import OpenedLog
+from interlock.log.recorder.host import OpenedLog
 from interlock.runtime.compose import open_backend
 from interlock.runtime.settings import Settings
 from tests.contract.eventsourcing_backends import sqlite_env
@@ -400,7 +400,7 @@ def test_what_its_caller_waits_for_no_longer_is_not_recorded_later(monkeypatch: 
     recorder = factory.application_recorder()
     # Only this caller is in a hurry: the next one has to wait until the journal was opened again.
     with monkeypatch.context() as hurried:
-        hurried.setattr("interlock.log.recorder_host.WRITE_S", 0.3)
+        hurried.setattr("interlock.log.recorder.host.WRITE_S", 0.3)
         with pytest.raises(OperationalError, match=r"within 0\.3 s, found no outcome"):
             recorder.insert_events([event("a", 1, b"given up")])
     opener.loses = False

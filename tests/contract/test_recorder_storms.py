@@ -30,9 +30,9 @@ from interlock.log.frame import Append, Entry, is_event
 from interlock.log.journal import Journal, LogChanged
 from interlock.log.memory import MemoryBroker, MemoryLog
 from interlock.log.port import OffsetGone, Shard, TopicSpec, Unavailable
-from interlock.log.recorder_commit import Commit
-from interlock.log.recorder_host import Store
-from interlock.log.recorder_index import Index
+from interlock.log.recorder.commit import Commit
+from interlock.log.recorder.host import Store
+from interlock.log.recorder.index import Index
 from interlock.testing.virtual_time import run_virtual
 from tests.support.appends import read_appends
 

@@ -8,8 +8,8 @@ from itertools import count
 
 import pytest
 
-from interlock.log.kafka import KafkaLog
-from interlock.log.kafka_settings import KafkaSettings
+from interlock.log.kafka.log import KafkaLog
+from interlock.log.kafka.settings import KafkaSettings
 from interlock.log.port import Record, Shard, Stored, TopicSpec
 
 _names = count(1)

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from interlock.log.kafka import KafkaLog
-from interlock.log.kafka_assignment import KafkaAssignment
+from interlock.log.kafka.assignment import KafkaAssignment
+from interlock.log.kafka.log import KafkaLog
 from interlock.log.port import TopicSpec
 from tests.kafka.conftest import OpenLog
 from tests.support.kafka import Brokers

@@ -7,9 +7,9 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.record.util import calc_crc32c
 
-from interlock.log import kafka_wire
 from interlock.log.group import ReadingGroup
-from interlock.log.kafka import KafkaLog
+from interlock.log.kafka import wire
+from interlock.log.kafka.log import KafkaLog
 from interlock.log.port import Record, Shard, Stored, TopicSpec
 from tests.kafka.conftest import OpenLog, record
 
@@ -96,9 +96,9 @@ async def test_a_record_that_breaks_kafka_s_own_rules_does_not_stop_those_behind
     shard = Shard(topic, 0)
     await log.send(shard, [record("before")])
     odd = [Record(b"k", b"odd %d" % number, (("n" * 7, b"1"), ("", b""))) for number in range(3)]
-    batch = bytes(kafka_wire.build_batch(odd, 0)).replace(b"n" * 7, b"na\xffme\xfe!", 2)
+    batch = bytes(wire.build_batch(odd, 0)).replace(b"n" * 7, b"na\xffme\xfe!", 2)
     node = await log.cluster.leader(shard)
-    [landed] = (await log.cluster.call(node, kafka_wire.produce({shard: sealed(batch)}, 5.0), timeout_s=9.0)).values()
+    [landed] = (await log.cluster.call(node, wire.produce({shard: sealed(batch)}, 5.0), timeout_s=9.0)).values()
     assert landed.code == 0
     await log.send(shard, [record("behind")])
     source = log.group_source([topic], "ingress")

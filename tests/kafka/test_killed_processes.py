@@ -10,7 +10,7 @@ import pytest
 
 from interlock.domain.executions.execution.events import ExecutionCompleted
 from interlock.log.journal import JournalReader
-from interlock.log.kafka import KafkaLog
+from interlock.log.kafka.log import KafkaLog
 from interlock.log.port import LogError, Record
 from interlock.projections.recorded import decode_append
 from interlock.runtime.settings import Settings

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from interlock.log.kafka import KafkaLog
+from interlock.log.kafka.log import KafkaLog
 from interlock.log.port import (
     BATCH_OVERHEAD_BYTES,
     RECORD_OVERHEAD_BYTES,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from interlock.log.kafka import KafkaLog
+from interlock.log.kafka.log import KafkaLog
 from interlock.log.port import Doubt, NotNow, Shard, Stored, Unavailable
 from tests.kafka.conftest import OpenLog, make_shard, read_all, record
 from tests.support.kafka import Brokers

@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from interlock.log.kafka import KafkaLog
+from interlock.log.kafka.log import KafkaLog
 from interlock.log.port import Doubt, NotNow, Shard, Unavailable
 from tests.kafka.conftest import OpenLog, make_shard, read_all, record
 from tests.support.kafka import Brokers

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from interlock.log.kafka import KafkaLog
+from interlock.log.kafka.log import KafkaLog
 from interlock.log.port import Record
-from interlock.log.sqlite import SqliteLog
+from interlock.log.sqlite.log import SqliteLog
 from interlock.processors.ports import Topics
 from interlock.runtime.settings import Settings
 from interlock.runtime.topics import topics_of

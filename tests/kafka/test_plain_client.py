@@ -5,7 +5,7 @@ import random
 import pytest
 
 from examples.plain_client import counted, read
-from interlock.log.kafka import KafkaLog
+from interlock.log.kafka.log import KafkaLog
 from interlock.log.port import Shard
 from tests.support.appends import read_appends
 from tests.support.takeovers import take_turns

@@ -6,11 +6,11 @@ from typing import Any, cast
 
 import pytest
 
-from interlock.log import kafka_wire as wire
-from interlock.log.kafka_cluster import Cluster, NoAnswer, NotReached
-from interlock.log.kafka_send import TURNED_AWAY, Sender
-from interlock.log.kafka_settings import KafkaSettings
-from interlock.log.kafka_wire import Landed
+from interlock.log.kafka import wire
+from interlock.log.kafka.cluster import Cluster, NoAnswer, NotReached
+from interlock.log.kafka.send import TURNED_AWAY, Sender
+from interlock.log.kafka.settings import KafkaSettings
+from interlock.log.kafka.wire import Landed
 from interlock.log.port import BatchTooLarge, Doubt, LogError, NoSuchShard, NotNow, Record, Refused, Shard
 from interlock.testing.virtual_time import run_virtual
 

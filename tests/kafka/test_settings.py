@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from interlock.log import kafka_wire
-from interlock.log.kafka_settings import KafkaSettings, host_and_port
+from interlock.log.kafka import wire
+from interlock.log.kafka.settings import KafkaSettings, host_and_port
 
 
 def test_a_url_names_brokers_prefix_and_any_other_setting() -> None:
@@ -66,7 +66,7 @@ async def test_tls_and_sasl_reach_the_connection(monkeypatch: pytest.MonkeyPatch
         "kafka://me@one:9094?security_protocol=SASL_SSL&sasl_mechanism=SCRAM-SHA-256&client_id=shop",
         password="swordfish",
     )
-    await kafka_wire.open_connection("one", 9094, settings, settings.ssl_context())
+    await wire.open_connection("one", 9094, settings, settings.ssl_context())
     assert (given["host"], given["port"], given["client_id"]) == ("one", 9094, "shop")
     assert (given["security_protocol"], given["sasl_mechanism"]) == ("SASL_SSL", "SCRAM-SHA-256")
     assert (given["sasl_plain_username"], given["sasl_plain_password"]) == ("me", "swordfish")

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.log.kafka_share import share_out
-from interlock.log.kafka_wire_group import Claim
+from interlock.log.kafka.share import share_out
+from interlock.log.kafka.wire_group import Claim
 from interlock.log.port import Shard
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from interlock.log.kafka import KafkaLog
-from interlock.log.kafka_topics import faults_of, in_sync, new_topic, replication
-from interlock.log.kafka_wire_cluster import PartitionState, TopicState
+from interlock.log.kafka.log import KafkaLog
+from interlock.log.kafka.topics import faults_of, in_sync, new_topic, replication
+from interlock.log.kafka.wire_cluster import PartitionState, TopicState
 from interlock.log.port import TopicFault, TopicSpec, Unavailable
 from tests.kafka.conftest import OpenLog
 from tests.support.kafka import Brokers

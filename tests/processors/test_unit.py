@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from interlock.domain.decider import Change, Decision
 from interlock.domain.executions.execution.events import ActivityCompleted
-from interlock.log.blob_log import H_BLOB, BlobLog
-from interlock.log.blobs_memory import MemoryBlobs
+from interlock.log.blobs.log import H_BLOB, BlobLog
+from interlock.log.blobs.memory import MemoryBlobs
 from interlock.log.frame import Frame, assemble
 from interlock.log.memory import MemoryLog
 from interlock.log.port import BATCH_OVERHEAD_BYTES, BatchTooLarge, Record, Shard, TopicSpec, batch_bytes

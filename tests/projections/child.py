@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 from interlock.log.port import Shard
-from interlock.log.sqlite import SqliteLog
+from interlock.log.sqlite.log import SqliteLog
 from interlock.projections.executions.fold import VIEW as EXECUTIONS
 from interlock.projections.files import ViewFiles
 from interlock.projections.host import ViewHost

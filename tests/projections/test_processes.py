@@ -10,7 +10,7 @@ from pathlib import Path
 
 from interlock.log.journal import Journal, JournalReader
 from interlock.log.port import Shard, TopicSpec
-from interlock.log.sqlite import SqliteLog
+from interlock.log.sqlite.log import SqliteLog
 from interlock.projections.executions.fold import VIEW as EXECUTIONS
 from interlock.projections.executions.store import EXECUTIONS as EXECUTIONS_TABLE
 from interlock.projections.files import ViewFiles

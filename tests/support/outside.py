@@ -10,7 +10,7 @@ from aiokafka import AIOKafkaProducer
 
 from examples import plain_client
 from interlock.log.port import Record, Shard
-from interlock.log.sqlite import SqliteLog
+from interlock.log.sqlite.log import SqliteLog
 
 RECORD_BYTES_MAX = 2 << 20
 """More than any broker takes, so that it is the broker who says what is too large."""

@@ -1,6 +1,6 @@
 """What a record weighs on the log: how much of `Log.batch_bytes_max` it takes, now that large values stand elsewhere.
 
-The one place where this is said; whoever fills a batch counts by it, and `interlock.log.blob_log` acts by it:
+The one place where this is said; whoever fills a batch counts by it, and `interlock.log.blobs.log` acts by it:
 
 - a value over `INLINE_BYTES_MAX` goes to the blob store in any case, and weighs what its reference does;
 - any other weighs all that it is, so that no batch is filled with what would have to be put away;

@@ -11,7 +11,7 @@ class Backend:
     """A log with what belongs to it."""
 
     log: Log
-    """With a blob store (`interlock.log.blob_log`): whoever fills a batch counts large values by their references."""
+    """With a blob store (`interlock.log.blobs.log`): whoever fills a batch counts large values by their references."""
     admin: LogAdmin
     assign: Callable[[str, int], Assignment]
     """Joins those that share a topic's partitions; takes the topic and how many partitions it has."""

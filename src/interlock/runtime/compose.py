@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from interlock.log.blob_log import BlobLog
-from interlock.log.blobs import Blobs
-from interlock.log.blobs_local import LocalBlobs
-from interlock.log.blobs_memory import MemoryBlobs
+from interlock.log.blobs.local import LocalBlobs
+from interlock.log.blobs.log import BlobLog
+from interlock.log.blobs.memory import MemoryBlobs
+from interlock.log.blobs.store import Blobs
 from interlock.log.group import MemoryPositions, ReadingGroup
 from interlock.log.memory import FixedAssignment, MemoryLog
-from interlock.log.sqlite import SqliteLog
+from interlock.log.sqlite.log import SqliteLog
 from interlock.processors.executions.invoker import Invoker
 from interlock.processors.ports import Bounds
 from interlock.runtime.backend import Backend
@@ -34,7 +34,7 @@ from interlock.schemas.codec import AvroCodec
 from interlock.schemas.written import WrittenSchema
 
 if TYPE_CHECKING:
-    from interlock.log.kafka_settings import KafkaSettings
+    from interlock.log.kafka.settings import KafkaSettings
 
 INGRESS_GROUP = "ingress"
 """The group that shares the stimuli topic; its positions are the only ones that are kept outside a journal."""
@@ -93,7 +93,7 @@ def open_blobs(settings: Settings) -> Blobs:
     scheme = urlsplit(given).scheme
     if scheme not in ("", "file"):
         # Loaded where it is needed: most processes keep blobs in a directory.
-        from interlock.log.blobs_object import ObjectBlobs
+        from interlock.log.blobs.object import ObjectBlobs
 
         try:
             return ObjectBlobs.at(given)
@@ -140,7 +140,7 @@ def schemas() -> Sequence[WrittenSchema]:
 
 def kafka_settings(settings: Settings, url: str) -> "KafkaSettings":
     """What the address says, with what only settings may say (passwords, files)."""
-    from interlock.log.kafka_settings import KafkaSettings
+    from interlock.log.kafka.settings import KafkaSettings
 
     given: dict[str, object] = {"session_s": settings.session_timeout_ms / 1000, "prefix": settings.topics_prefix}
     if settings.kafka_security_protocol != "PLAINTEXT":
@@ -179,7 +179,7 @@ def _sqlite_path(url: str) -> Path:
 
 def _kafka(settings: Settings, url: str) -> Backend:
     # Loaded where it is needed: a process on an embedded log starts without a Kafka client.
-    from interlock.log.kafka import KafkaLog
+    from interlock.log.kafka.log import KafkaLog
 
     log = KafkaLog(kafka_settings(settings, url))
     return Backend(

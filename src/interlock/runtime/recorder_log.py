@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from eventsourcing.persistence import InfrastructureFactoryError
 
-from interlock.log.recorder_host import OpenedLog
+from interlock.log.recorder.host import OpenedLog
 from interlock.runtime.compose import open_backend, schemas
 from interlock.runtime.settings import Settings
 
