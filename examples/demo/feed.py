@@ -8,7 +8,7 @@ from typing import cast
 
 from interlock.domain.sharding import shard_of
 from interlock.log.port import Record, Shard
-from interlock.log.sqlite import SqliteLog
+from interlock.log.sqlite.log import SqliteLog
 
 TOPIC = "interlock.stimuli"
 PARTITIONS = 4

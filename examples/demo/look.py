@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from interlock.log.journal import JournalReader
 from interlock.log.port import Shard
-from interlock.log.sqlite import SqliteLog
+from interlock.log.sqlite.log import SqliteLog
 from interlock.projections.reader import ViewReader
 from interlock.projections.views import VIEWS
 from interlock.sdk import Client
