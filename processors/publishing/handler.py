@@ -15,8 +15,8 @@ from interlock.domain.publishing.reconciliation.decide import repair
 from interlock.domain.publishing.shard import PublishingShard
 from interlock.domain.refusal import Refusal
 from interlock.processors.counted import KeptBook
-from interlock.processors.mail import Cause, Received
-from interlock.processors.mailbox import Mailbox
+from interlock.processors.mail import Received
+from interlock.processors.taskless import Taskless
 from interlock.processors.unit import Unit
 from interlock.schemas.states import StateFormat
 
@@ -39,7 +39,7 @@ class PublishingOptions:
     """Who has a word in what is published."""
 
 
-class PublishingHandler:
+class PublishingHandler(Taskless):
     """One shard of publishing."""
 
     form: ClassVar[StateFormat] = StateFormat(KeptBook, PublishingShard)
@@ -83,14 +83,6 @@ class PublishingHandler:
             validators=options.validators,
         )
 
-    def local(self, item: object, unit: Unit) -> Decided:
-        """It has no tasks of its own."""
-        raise TypeError(f"expected no report, found {item!r}")
-
-    def cause(self, item: object | None) -> Cause:
-        """Only time makes it decide by itself."""
-        return Cause("due", "", "")
-
     def due(self, unit: Unit) -> Decided:
         """Candidates past their deadline fail."""
         return due(self.shard, unit.now_ms)
@@ -104,12 +96,3 @@ class PublishingHandler:
         if isinstance(message, Publish | Restore | Unpublish):
             return Refusal("too-large", f"expected a command that fits into an append, found: {why}")
         return NOTHING
-
-    async def settle(self, unit: Unit) -> None:
-        """Nothing to wait for."""
-
-    def committed(self, mailbox: Mailbox) -> None:
-        """Nothing to start."""
-
-    async def close(self) -> None:
-        """Nothing to end."""

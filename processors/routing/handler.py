@@ -17,15 +17,15 @@ from interlock.domain.routing.lookup import BindingLookup
 from interlock.domain.routing.shard import KeptRouting, RoutingShard
 from interlock.domain.sharding import digest
 from interlock.processors.counted import KeptBook
-from interlock.processors.mail import Cause, Received
-from interlock.processors.mailbox import Mailbox
+from interlock.processors.mail import Received
+from interlock.processors.taskless import Taskless
 from interlock.processors.unit import Unit
 from interlock.schemas.states import StateFormat
 
 RoutingMessage = RouteStimulus | RejectStimulus | RegisterWait | WithdrawWait | ResumeDeclined | DecideAt
 
 
-class RoutingHandler:
+class RoutingHandler(Taskless):
     """One shard of routing; `bindings` is the process's replica, which stands still while a unit is decided."""
 
     form: ClassVar[StateFormat] = StateFormat(KeptBook, KeptRouting)
@@ -70,14 +70,6 @@ class RoutingHandler:
             skew_ms=self._skew_ms,
         )
 
-    def local(self, item: object, unit: Unit) -> Decided:
-        """It has no tasks of its own."""
-        raise TypeError(f"expected no report, found {item!r}")
-
-    def cause(self, item: object | None) -> Cause:
-        """Only time makes it decide by itself."""
-        return Cause("due", "", "")
-
     def due(self, unit: Unit) -> Decided:
         """Stimuli whose time to live has passed expire."""
         return due(self.shard, unit.now_ms)
@@ -101,12 +93,3 @@ class RoutingHandler:
             origin=message.origin,
         )
         return self._decide(letter, unit)
-
-    async def settle(self, unit: Unit) -> None:
-        """Nothing to wait for."""
-
-    def committed(self, mailbox: Mailbox) -> None:
-        """Nothing to start."""
-
-    async def close(self) -> None:
-        """Nothing to end."""
