@@ -6,10 +6,11 @@ a `Refusal`, or `NOTHING`; time, ids and chance are arguments, so replaying neve
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Final, Literal, TypeVar
 
+from interlock.domain.frozen import frozen
 from interlock.domain.messages import Message
 from interlock.domain.refusal import Refusal
 
@@ -26,7 +27,7 @@ class Nothing(Enum):
 NOTHING: Final = Nothing.NOTHING
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Intent:
     """A message that a commit promises to a context's shard; part of the commit, delivered after it."""
 
@@ -39,7 +40,7 @@ class Intent:
     """The shard itself, where the promise is to a shard and not to a key (`DecideAt`)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Change:
     """An event of one aggregate, before the processor gives it a revision."""
 
@@ -48,7 +49,7 @@ class Change:
     event: object
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Decision:
     """What one command makes: events in order, and intents. It commits as a whole or not at all."""
 

@@ -7,11 +7,12 @@ What would surprise: commands that share fields share no base. The fields of a c
 a base would put its own first (so stored classes may have none, see `interlock.schemas.compiled`).
 """
 
-from dataclasses import dataclass
 from typing import Literal
 
+from interlock.domain.frozen import frozen
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@frozen(kw_only=True)
 class Origin:
     """Where a stimulus came in."""
 
@@ -22,7 +23,7 @@ class Origin:
     offset: int = -1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Owner:
     """Whose a slot is."""
 
@@ -34,7 +35,7 @@ class Owner:
 # ---- to publishing ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Publish:
     """Asks that a definition becomes the authority of a slot."""
 
@@ -54,7 +55,7 @@ class Publish:
     """Whether another owner is no obstacle (PUB-19)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Restore:
     """Asks that an earlier publication of a slot becomes its authority again, as a new publication (PUB-20)."""
 
@@ -75,7 +76,7 @@ class Restore:
     """Whether another owner is no obstacle (PUB-19)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Unpublish:
     """Asks that a slot selects nothing any more."""
 
@@ -94,7 +95,7 @@ class Unpublish:
     """Whether another owner is no obstacle (PUB-19)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ProjectionAnswered:
     """The holder of a view says that a candidate's rows are prepared, or why they can't be."""
 
@@ -106,7 +107,7 @@ class ProjectionAnswered:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RoutingReached:
     """A routing shard has committed that it decides at a position of the publishing journal, or later."""
 
@@ -116,7 +117,7 @@ class RoutingReached:
     position: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RepairProjection:
     """The reconciler found the rows of a publication in a view otherwise than its slot calls for. Refused where
     publication or slot have moved since it compared."""
@@ -150,7 +151,7 @@ class RepairProjection:
 # ---- to routing ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RouteStimulus:
     """A stimulus that could be read, at the shard where it belongs."""
 
@@ -175,7 +176,7 @@ class RouteStimulus:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RejectStimulus:
     """A stimulus that could not be read, or not accepted; it becomes a dead letter (STM-07)."""
 
@@ -191,7 +192,7 @@ class RejectStimulus:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RegisterWait:
     """An execution has committed a bookmark and waits for a stimulus."""
 
@@ -206,7 +207,7 @@ class RegisterWait:
     """The stimulus that started the execution, which it never meets (STM-05); "" if none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class WithdrawWait:
     """A bookmark is gone without having been consumed by a stimulus (timeout, cancel)."""
 
@@ -217,7 +218,7 @@ class WithdrawWait:
     bookmark_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ResumeDeclined:
     """The execution did not take a stimulus, which is offered again to others."""
 
@@ -229,7 +230,7 @@ class ResumeDeclined:
     stimulus_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class DecideAt:
     """Asks a routing shard to decide at this position of the publishing journal or later, and to say so."""
 
@@ -242,7 +243,7 @@ class DecideAt:
 # ---- to executions ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class StartExecution:
     """Starts a run, pinned for life to the artifact that it names."""
 
@@ -260,7 +261,7 @@ class StartExecution:
     """The stimulus' payload, on its own channel: no input that an author declares collides with it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ResumeExecution:
     """Gives a waiting run the stimulus that it waits for."""
 
@@ -275,7 +276,7 @@ class ResumeExecution:
     data: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class CancelExecution:
     """Asks a run to end."""
 
@@ -288,7 +289,7 @@ class CancelExecution:
 # ---- to callers ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Reply:
     """The answer to a command; on the topic `replies` as JSON, at least once and always the same."""
 

@@ -5,10 +5,10 @@ A frame holds only what changed; the frame that opens an ownership holds all of 
 first append of a journal.
 """
 
-from dataclasses import dataclass
+from interlock.domain.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Progress:
     """The note of one append. No source and no destination is named twice."""
 

@@ -6,14 +6,14 @@ publishing position that it rests on), and what tracing and audit need. A messag
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from interlock.domain.frozen import frozen
 from interlock.log.frame import Append, is_event
 from interlock.log.port import Headers, Record, Shard, Stored
 from interlock.processors.ports import Codec
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Cause:
     """Why something is done: handed from each message to what it brings about."""
 
@@ -36,7 +36,7 @@ class Cause:
         return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Received:
     """A message as it was taken from an inbox."""
 

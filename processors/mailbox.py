@@ -2,15 +2,15 @@
 
 import asyncio
 from collections import deque
-from dataclasses import dataclass
 
+from interlock.domain.frozen import frozen
 from interlock.log.port import Reader, Stored, Unavailable
 
 BYTES_MAX = 32 << 20
 """How much is read ahead, where records are large."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Local:
     """Something that the owner's own tasks report, such as an activity's result; lost with the ownership."""
 

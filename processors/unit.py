@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from interlock.domain.decider import Decision, Intent
+from interlock.domain.frozen import frozen
 from interlock.domain.messages import Reply
 from interlock.log.frame import Entry
 from interlock.log.port import HEADER_OVERHEAD_BYTES, RECORD_OVERHEAD_BYTES, Headers
@@ -54,7 +55,7 @@ class Book:
     """Command id → the append that answered it first, which a repetition tells too."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Outgoing:
     """A promise, as the courier takes it."""
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter, itemgetter
 from typing import Final, cast
 
+from interlock.domain.frozen import frozen
 from interlock.domain.routing.dead_letter.events import StimulusRejected
 from interlock.domain.routing.stimulus.events import (
     StimulusExpired,
@@ -50,7 +51,7 @@ _number = cast("Callable[[KnownStimulus], int]", attrgetter("number"))
 _kept_number = cast("Callable[[KeptStimulus], int]", itemgetter(KeptStimulus._fields.index("number")))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class KeptRouting:
     """What is kept of a shard, so that its journal needs not be folded from its beginning. Who may meet whom follows.
 

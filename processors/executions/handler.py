@@ -5,7 +5,6 @@ decision of it is made here. With immediate checkpoints an activity is called on
 coalesced ones the run goes on at once; its steps gather (`coalescing.py`) and one event tells them all.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar, cast
 
 from interlock.domain.decider import NOTHING, Decided, Decision, Intent
@@ -16,6 +15,7 @@ from interlock.domain.executions.execution.decide import due_at_ms
 from interlock.domain.executions.execution.events import ExecutionEvent
 from interlock.domain.executions.execution.state import ExecutionState
 from interlock.domain.executions.shard import ExecutionsShard, KeptExecutions
+from interlock.domain.frozen import frozen
 from interlock.domain.messages import CancelExecution, Origin, RejectStimulus, ResumeExecution, StartExecution
 from interlock.domain.publishing.authority import Authority
 from interlock.domain.refusal import Refusal
@@ -30,7 +30,7 @@ from interlock.processors.unit import Unit
 from interlock.schemas.states import StateFormat
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ExecutionsOptions:
     """What executions take from the settings."""
 
@@ -42,7 +42,7 @@ class ExecutionsOptions:
     """The largest output of an activity, in bytes."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Finished:
     """An activity of an execution has ended."""
 
@@ -50,14 +50,14 @@ class Finished:
     finished: ActivityFinished
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Unserved:
     """No code for the activity that an execution owes is in this process."""
 
     execution_id: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Abandoned:
     """A run was asked to end while an activity was under way in an ownership that is over."""
 

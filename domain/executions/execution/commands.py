@@ -3,10 +3,10 @@
 These come from within the process that owns the shard, so they are never stored.
 """
 
-from dataclasses import dataclass
+from interlock.domain.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ActivityRaised:
     """An activity ended with an error."""
 
@@ -15,7 +15,7 @@ class ActivityRaised:
     error_message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ActivityFinished:
     """An activity that was invoked has ended; with node and attempt it says which invocation that was."""
 

@@ -11,7 +11,6 @@ from how the run ended, a result finds another node at the cursor, a due time fi
 the program is wrong. A run that is unknown is None; one that has ended may be given whole or as its summary.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from interlock.domain import sharding
@@ -44,6 +43,7 @@ from interlock.domain.executions.execution.scheduler import (
     next_step,
 )
 from interlock.domain.executions.execution.state import Ended, ExecutionState, evolve, summary
+from interlock.domain.frozen import frozen
 from interlock.domain.messages import (
     CancelExecution,
     ResumeDeclined,
@@ -62,7 +62,7 @@ class WrongExecutable(Exception):
     """A run was given an executable that it is not pinned to."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Invocation:
     """An activity that a run owes; asked for again after a crash, it is the same."""
 

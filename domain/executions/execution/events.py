@@ -1,9 +1,9 @@
 """Facts of an execution (stream `execution:<execution_id>`); each is a checkpoint. Names are storage."""
 
-from dataclasses import dataclass
+from interlock.domain.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ExecutionStarted:
     """It exists, pinned to an artifact."""
 
@@ -21,7 +21,7 @@ class ExecutionStarted:
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ActivityCompleted:
     """An activity gave its output."""
 
@@ -33,7 +33,7 @@ class ActivityCompleted:
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ActivityFaulted:
     """An activity raised."""
 
@@ -44,7 +44,7 @@ class ActivityFaulted:
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class BookmarkCreated:
     """It waits for a stimulus from now on."""
 
@@ -57,7 +57,7 @@ class BookmarkCreated:
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class BookmarkConsumed:
     """The stimulus came; its payload is the node's output."""
 
@@ -68,7 +68,7 @@ class BookmarkConsumed:
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class BookmarkExpired:
     """Nothing came in time."""
 
@@ -77,7 +77,7 @@ class BookmarkExpired:
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TimerSet:
     """It sleeps until an absolute instant."""
 
@@ -86,7 +86,7 @@ class TimerSet:
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TimerFired:
     """The instant has come."""
 
@@ -94,7 +94,7 @@ class TimerFired:
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ExecutionUnserved:
     """No code for the next activity is here; it goes on where some is."""
 
@@ -103,7 +103,7 @@ class ExecutionUnserved:
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class CancelRequested:
     """Somebody asked it to end; an activity that is under way is let finish."""
 
@@ -113,14 +113,14 @@ class CancelRequested:
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ExecutionCancelled:
     """It ended by request."""
 
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ExecutionFaulted:
     """It ended because something went wrong."""
 
@@ -130,7 +130,7 @@ class ExecutionFaulted:
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ExecutionCompleted:
     """It went through all its nodes."""
 
@@ -157,7 +157,7 @@ Step = (
 """A checkpoint by itself."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class CheckpointsCoalesced:
     """Several checkpoints in one event, in order (CHK-03)."""
 

@@ -3,15 +3,15 @@
 `next_step` looks at the state only and changes nothing, so it may be asked again at any time, after a crash as well.
 """
 
-from dataclasses import dataclass
 from typing import Final, assert_never
 
 from interlock.domain.definitions.executable import ActivityNode, Executable, TimerNode, WaitNode
 from interlock.domain.executions.execution.sources import SourceFault, resolve_correlation, resolve_text
 from interlock.domain.executions.execution.state import NO_OUTPUT, ExecutionState
+from interlock.domain.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Invoke:
     """An activity is owed."""
 
@@ -20,7 +20,7 @@ class Invoke:
     """Parameter → JSON text."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class CreateBookmark:
     """A wait begins."""
 
@@ -28,14 +28,14 @@ class CreateBookmark:
     correlation: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class SetTimer:
     """A sleep begins."""
 
     node: TimerNode
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Complete:
     """All nodes are done."""
 
@@ -43,7 +43,7 @@ class Complete:
     """JSON: the last node's output."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Fault:
     """The next node can't begin."""
 
@@ -52,7 +52,7 @@ class Fault:
     error_message: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Idle:
     """It waits, is being cancelled, or has ended: nothing is to be done before something comes."""
 

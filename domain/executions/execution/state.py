@@ -9,7 +9,7 @@ and on replay; a frozen dataclass of this size takes 1.5 µs to make, a named tu
 are kept as the events that told them, so nothing is copied.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Literal, NamedTuple, assert_never
 
 from interlock.domain.executions.execution.events import (
@@ -29,6 +29,7 @@ from interlock.domain.executions.execution.events import (
     TimerFired,
     TimerSet,
 )
+from interlock.domain.frozen import frozen
 
 TerminalStatus = Literal["completed", "faulted", "cancelled"]
 Status = Literal["running", "waiting", "cancelling", TerminalStatus]
@@ -74,7 +75,7 @@ class ExecutionState(NamedTuple):
         return any(one.command_id == command_id for one in self.cancels)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Ended:
     """What is left of an execution that has ended: enough to recognise commands that come again."""
 

@@ -1,12 +1,12 @@
 """Facts of a stimulus (stream `stimulus:<stimulus_id>`). Names are storage."""
 
-from dataclasses import dataclass
 from typing import Literal
 
+from interlock.domain.frozen import frozen
 from interlock.domain.messages import Origin
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Started:
     """A run that the stimulus starts."""
 
@@ -15,7 +15,7 @@ class Started:
     binding_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Resumed:
     """A wait that the stimulus took."""
 
@@ -23,7 +23,7 @@ class Resumed:
     bookmark_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class StimulusRouted:
     """It was looked up once, at one position of the publishing journal; without starts and resumes it is unmatched,
     or kept."""
@@ -48,7 +48,7 @@ class StimulusRouted:
     resumes: tuple[Resumed, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class StimulusMatched:
     """It met a wait whose registration came after it."""
 
@@ -57,7 +57,7 @@ class StimulusMatched:
     bookmark_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class StimulusReturned:
     """The execution declined it; it may meet another wait."""
 
@@ -66,7 +66,7 @@ class StimulusReturned:
     bookmark_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class StimulusExpired:
     """Its time to live has passed; a wait whose bookmark was committed before may still meet it, when it registers."""
 

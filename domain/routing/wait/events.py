@@ -1,9 +1,9 @@
 """Facts of a wait (stream `wait:<execution_id>:<bookmark_id>`). Names are storage."""
 
-from dataclasses import dataclass
+from interlock.domain.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class WaitRegistered:
     """An execution waits for stimuli of an identity and correlation."""
 
@@ -16,7 +16,7 @@ class WaitRegistered:
     started_by: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class WaitTaken:
     """A stimulus met it; no other one does."""
 
@@ -25,7 +25,7 @@ class WaitTaken:
     stimulus_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class WaitWithdrawn:
     """It is gone without a stimulus."""
 

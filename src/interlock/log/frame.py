@@ -6,9 +6,9 @@ ASCII, so that a plain client applies it without a schema (docs/guides/reading-j
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from interlock.domain.frozen import frozen
 from interlock.log.port import Headers, LogError, Record, Stored
 
 Kind = Literal["frame", "event", "intent"]
@@ -33,7 +33,7 @@ class UnreadableFrame(LogError):
     """A record says that it is a frame but its headers can't be read; nothing that is written here does so."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Frame:
     """What an append says of itself."""
 
@@ -55,7 +55,7 @@ class Frame:
     """How many events counted before this append."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Entry:
     """An event or an intent on its way into an append."""
 
@@ -65,7 +65,7 @@ class Entry:
     headers: Headers
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Append:
     """An append as it stands in the log."""
 

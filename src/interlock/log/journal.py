@@ -23,14 +23,14 @@ whatever was in doubt has counted or never will, because it follows an append th
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from interlock.domain.frozen import frozen
 from interlock.log.frame import NOTHING, Append, Entry, Frame, assemble, is_event, read_frame
 from interlock.log.port import Doubt, Log, LogError, OffsetGone, Reader, Shard, Stored
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Position:
     """A place in a journal: behind an append that counted. Stored with what was derived up to it."""
 

@@ -15,8 +15,9 @@ batches that were sent after it. Only `Refused` means that it never will.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
+
+from interlock.domain.frozen import frozen
 
 Headers = tuple[tuple[str, bytes], ...]
 
@@ -31,7 +32,7 @@ class Shard(NamedTuple):
         return f"{self.topic}/{self.partition}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Record:
     """What a writer hands over: a key, a value, and headers in order."""
 
@@ -40,7 +41,7 @@ class Record:
     headers: Headers = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Stored:
     """What a reader gets: a record with its offset and the log's own time of the append in milliseconds since 1970."""
 
@@ -174,7 +175,7 @@ def batch_bytes(batch: Sequence[Record]) -> int:
     return BATCH_OVERHEAD_BYTES + sum(record_bytes(record) for record in batch)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TopicSpec:
     """How a topic must be; `topics create` makes it so and `topics check` compares."""
 
@@ -184,7 +185,7 @@ class TopicSpec:
     """Keep the newest record a key (tables) instead of every record for ever (journals, inboxes)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TopicFault:
     """One way in which a topic is not what the engine needs: it could lose journals, or shards would move."""
 
