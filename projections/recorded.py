@@ -42,7 +42,7 @@ class Envelope:
     def __init__(self, append: Append, stored: Stored) -> None:
         self._append = append
         self._stored = stored
-        self._headers: dict[str, bytes] | None = None
+        self._headers = dict(stored.headers)
 
     @property
     def stream(self) -> str:
@@ -101,24 +101,16 @@ class Envelope:
 
     def _text(self, name: str, default: bytes | None = None) -> str:
         try:
-            return self._header(name, default).decode()
-        except UnicodeDecodeError as error:
+            value = self._headers[name] if default is None else self._headers.get(name, default)
+            return value.decode()
+        except (KeyError, UnicodeDecodeError) as error:
             raise _unreadable(self._append, self._stored) from error
 
     def _integer(self, name: str) -> int:
         try:
-            return int(self._header(name))
-        except ValueError as error:
+            return int(self._headers[name])
+        except (KeyError, ValueError) as error:
             raise _unreadable(self._append, self._stored) from error
-
-    def _header(self, name: str, default: bytes | None = None) -> bytes:
-        headers = self._headers
-        if headers is None:
-            headers = self._headers = dict(self._stored.headers)
-        value = headers.get(name, default)
-        if value is None:
-            raise _unreadable(self._append, self._stored)
-        return value
 
 
 class Recorded(Envelope):

@@ -11,7 +11,7 @@ from typing import Any
 
 from interlock.log.frame import Append
 from interlock.log.port import Shard
-from interlock.projections.recorded import Codec, Envelope, Recorded, UnreadableEvent, decode_append, envelopes
+from interlock.projections.recorded import Codec, Envelope, Recorded, UnreadableEvent, decode_append
 from interlock.projections.rows import Rows, Table
 
 FoldAppend = Callable[[Shard, Append, Codec, Rows], None]
@@ -66,17 +66,18 @@ def each_event(fold: Callable[[Recorded, Rows], None]) -> FoldAppend:
     return fold_append
 
 
-def each_envelope(fold: Callable[[Shard, Envelope, Rows], None]) -> FoldAppend:
-    """Folds an append event by event, without decoding what they hold; `fold` is told the shard too."""
+def whole_append(fold: Callable[[Shard, Append, Rows], None]) -> FoldAppend:
+    """Folds an append as a whole, without decoding what its events hold; `fold` is told the shard too."""
 
     def fold_append(shard: Shard, append: Append, codec: Codec, rows: Rows) -> None:
-        for envelope in envelopes(append):
-            try:
-                fold(shard, envelope, rows)
-            except sqlite3.Error:
-                raise
-            except Exception as error:
-                raise _cannot_fold(shard, envelope, error) from error
+        try:
+            fold(shard, append, rows)
+        except sqlite3.Error:
+            raise
+        except UnreadableEvent as error:
+            raise CannotFold(f"{shard}: {error}") from error
+        except Exception as error:
+            raise CannotFold(f"expected to fold append {append.frame.number} of {shard}, found {error!r}") from error
 
     return fold_append
 

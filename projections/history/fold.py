@@ -1,18 +1,31 @@
 """How all journals become the history: an event is kept as it was recorded, undecoded, so that nothing is lost."""
 
+from collections import Counter
 from typing import Final
 
+from interlock.log.frame import Append
 from interlock.log.port import Shard
 from interlock.projections.history.store import COUNTS, EVENTS, TABLES, CountRow, EventRow
-from interlock.projections.recorded import Envelope
+from interlock.projections.recorded import Envelope, envelopes
 from interlock.projections.rows import Rows
-from interlock.projections.view import View, each_envelope
+from interlock.projections.view import View, whole_append
 
 
-def fold(shard: Shard, envelope: Envelope, rows: Rows) -> None:
-    """Folds one event of any journal."""
+def fold(shard: Shard, append: Append, rows: Rows) -> None:
+    """Folds an append of any journal."""
+    counts: Counter[str] = Counter()
+    for envelope in envelopes(append):
+        row = _row(shard, envelope)
+        rows.put(EVENTS, row)
+        counts[row.type] += 1
+    for type_, events in counts.items():
+        before = rows.get(COUNTS, type_)
+        rows.put(COUNTS, CountRow(type=type_, events=events if before is None else before.events + events))
+
+
+def _row(shard: Shard, envelope: Envelope) -> EventRow:
     type_ = envelope.type
-    row = EventRow(
+    return EventRow(
         context=type_.partition(".")[0],
         partition=shard.partition,
         position=envelope.position,
@@ -27,15 +40,12 @@ def fold(shard: Shard, envelope: Envelope, rows: Rows) -> None:
         number=envelope.number,
         value=envelope.value,
     )
-    rows.put(EVENTS, row)
-    count = rows.get(COUNTS, type_)
-    rows.put(COUNTS, CountRow(type=type_, events=1 if count is None else count.events + 1))
 
 
 VIEW: Final = View(
     name="history",
     contexts=("publishing", "routing", "executions"),
     tables=TABLES,
-    fold=each_envelope(fold),
+    fold=whole_append(fold),
     version=1,
 )
