@@ -13,29 +13,21 @@ from interlock.api.endpoint import Answer, path_parts
 from interlock.api.failures import not_found
 from interlock.domain.sharding import slot_id
 from interlock.projections.history.query import EVENTS_MAX
+from interlock.projections.history.states import STATES
 from interlock.projections.paging import PAGE_BYTES_MAX
 from interlock.sdk.types import HistoryEntry, Page
 
 VIEW: Final = "history"
-KINDS: Final = (
-    "execution",
-    "publication",
-    "slot",
-    "stimulus",
-    "dead-letter",
-    "executable",
-    "reconciliation",
-    "unpublish",
-)
-"""The kinds of aggregates that are found by their id alone."""
-_ID = re.compile(r"[0-9a-f]{32}")
+KINDS: Final = tuple(STATES)
+"""The kinds of streams that there are: an id alone is looked for among all of them, so that none is forgotten."""
+_BARE = re.compile(r"[^:]+|[0-9a-f]{32}:[^:]+")
+"""An id without the kind of its stream; that of a wait has two parts, its run's and its bookmark's."""
 
 
 async def history(context: Context, request: Request) -> Answer[Page[HistoryEntry]]:
     """The events of an aggregate in order, above the revision `after`.
 
-    It is named by its stream (`execution:<id>`), by its id alone (a run, a publication, a slot, a stimulus), or as
-    `<definition>/<slot>`.
+    It is named by its stream (`execution:<id>`), by its id alone, whatever kind it is of, or as `<definition>/<slot>`.
     """
     above, limit = above_of(request), limit_of(request, EVENTS_MAX)
     parts = path_parts(request, "/v1/history/")
@@ -45,8 +37,8 @@ async def history(context: Context, request: Request) -> Answer[Page[HistoryEntr
         entries, may_be_cut = await context.ask(_question(context, streams, above, limit))
         if not entries and above == 0:
             raise not_found(
-                f"Expected the history of {'/'.join(parts)!r}, found none; name a stream such as execution:<id>, the "
-                "id of a run, publication, slot or stimulus, or <definition>/<slot>."
+                f"Expected the history of {'/'.join(parts)!r}, found none; name a stream such as execution:<id>, an "
+                f"id (of: {', '.join(KINDS)}), or <definition>/<slot>."
             )
         following = str(entries[-1].revision) if len(entries) == limit or may_be_cut else None
         return Page(items=entries, next=following)
@@ -76,6 +68,6 @@ def streams_of(parts: tuple[str, ...], shell: str) -> tuple[str, ...]:
     if len(parts) == 2 and ":" not in parts[0]:
         return (f"slot:{slot_id(shell, *parts)}",)
     name = "/".join(parts)
-    if _ID.fullmatch(name):
+    if _BARE.fullmatch(name):
         return tuple(f"{kind}:{name}" for kind in KINDS)
     return (name,)
