@@ -13,9 +13,10 @@ from interlock.domain.definitions.executable import Trigger
 from interlock.domain.messages import Publish, Reply, Restore
 from interlock.domain.publishing.activation import select
 from interlock.domain.publishing.binding import bound, claims_of, trigger_of
-from interlock.domain.publishing.candidate import Target, Unfit, aim, candidate_set, resolve, wish_of
+from interlock.domain.publishing.candidate import Target, Unfit, candidate_set, resolve, wish_of
 from interlock.domain.publishing.checks import objection
 from interlock.domain.publishing.claims.state import conflicts
+from interlock.domain.publishing.earlier import artifact_gone, earlier_one, never_had_authority
 from interlock.domain.publishing.executable.events import ExecutableSaved
 from interlock.domain.publishing.here import ASK_AGAIN_MS, Here
 from interlock.domain.publishing.policy import WorkflowPolicy
@@ -65,20 +66,20 @@ def restore(here: Here, message: Restore) -> Decided:
     identity = publication_id(message.shell, message.command_id)
     if identity in here.shard.publications:
         return NOTHING
-    found = _earlier(here, message)
+    found = earlier_one(here.shard, message, here.host_policy)
     if isinstance(found, Refusal):
         return found
     target, earlier = found
     if earlier.publication_id == target.slot.publication_id:
         return Decision((), (Intent("replies", message.command_id, _nothing(message, target, earlier)),))
-    if refusal := _never_had_authority(earlier):
+    if refusal := never_had_authority(earlier):
         return refusal
     story = Story(here.now_ms)
     requested = story.about(
         INITIAL, _requested(identity, message, target, earlier.policy, restores=earlier.publication_id)
     )
     if earlier.artifact_id not in here.shard.executables:
-        return story.fail(requested, _artifact_gone(earlier)).told()
+        return story.fail(requested, artifact_gone(earlier)).told()
     if target.lost:
         return story.lose(requested, target.slot.revision).told()
     if clash := conflicts(here.shard.ledger(message.shell), target.slot_id, claims_of(earlier.bindings)):
@@ -91,77 +92,7 @@ def restore(here: Here, message: Restore) -> Decided:
     return _staged(here, story, requested, earlier.definition_version, earlier.artifact_id, earlier.bindings)
 
 
-# ---- which one is restored ------------------------------------------------------------------------------------------
-
-
-def _earlier(here: Here, message: Restore) -> tuple[Target, Publication] | Refusal:
-    """The slot, and the publication of it that is to be restored."""
-    if message.publication_id is None:
-        target = _aimed(here, message, here.shard.policy(message.shell, message.definition_id))
-        if isinstance(target, Refusal):
-            return target
-        previous = _previous(here, target)
-        return previous if isinstance(previous, Refusal) else (target, previous)
-    named = here.shard.publications.get(message.publication_id)
-    if named is None or (named.shell, named.definition_id) != (message.shell, message.definition_id):
-        return Refusal(
-            "not-found",
-            f"Expected a publication {message.publication_id!r} of {message.definition_id!r}, found none; "
-            "`interlock publications list` shows those that there are.",
-        )
-    target = _aimed(here, message, named.policy)
-    if isinstance(target, Refusal):
-        return target
-    if named.slot_id != target.slot_id:
-        return Refusal(
-            "invalid",
-            f"Expected a publication of slot {target.slot_name!r}, found that {named.publication_id} is of slot "
-            f"{named.slot_name!r}; name that one with --slot.",
-            (("publicationId", named.publication_id), ("slot", named.slot_name)),
-        )
-    return target, named
-
-
-def _aimed(here: Here, message: Restore, policy: WorkflowPolicy) -> Target | Refusal:
-    return aim(here.shard, wish_of(message), message.definition_id, policy, here.host_policy)
-
-
-def _previous(here: Here, target: Target) -> Publication | Refusal:
-    """The publication that the slot selected before the present one, or last where it is empty."""
-    selected = here.shard.selected.get(target.slot_id, [])
-    earlier = selected[:-1] if target.slot.publication_id else selected
-    if not earlier:
-        return Refusal(
-            "not-found",
-            f"Expected slot {target.slot_name!r} of {target.definition_id!r} to have selected an earlier publication, "
-            f"found {'only the present one' if selected else 'none'}.",
-            (("slot", target.slot_name), ("foundRevision", str(target.slot.revision))),
-        )
-    return here.shard.publications[earlier[-1]]
-
-
-def _never_had_authority(publication: Publication) -> Refusal | None:
-    """Why a publication can't have authority *again*."""
-    match publication.status:
-        case "failed":
-            why = f"that it failed: {publication.failure.reason if publication.failure else ''}"
-        case "superseded":
-            why = "that it was superseded and never had authority"
-        case "requested" | "pending-projection":
-            why = "that it is pending still; wait for what comes of it"
-        case "active" | "retired":
-            return None
-    sentence = f"Expected publication {publication.publication_id} to have had authority, found {why}"
-    details = (("publicationId", publication.publication_id), ("status", publication.status))
-    return Refusal("state", f"{sentence.rstrip('.')}.", details)
-
-
-def _artifact_gone(publication: Publication) -> Refusal:
-    return Refusal(
-        "state",
-        f"Expected the executable {publication.artifact_id} of publication {publication.publication_id} to be there, "
-        "found it gone; publish its document again.",
-    )
+# ---- answers --------------------------------------------------------------------------------------------------------
 
 
 def _nothing(message: Restore, target: Target, present: Publication) -> Reply:

@@ -114,6 +114,32 @@ def test_scripts_can_rely_on_what_these_verbs_end_with(installation: Installatio
     assert (code, "(empty)" in shown) == (0, True)
 
 
+def test_a_restore_and_an_unpublish_are_told_beforehand(installation: Installation) -> None:
+    """Proves: PUB-09, PUB-14"""
+    client = installation.client
+    first = client.publish(changed(), slot="looked")
+    second = client.publish(changed(triggers=[{"type": "event", "name": "errand.other"}]), slot="looked")
+    dry = ("errands", "--slot", "looked", "--dry-run")
+    looked = installation.told("restore", *dry, "--previous")
+    assert (looked["action"], looked["restores"], looked["replaces"]) == (
+        "replace",
+        first.publication_id,
+        second.publication_id,
+    )
+    code, shown = installation.run("restore", *dry, "--previous")
+    assert (code, first.publication_id in shown) == (0, True)
+    assert client.preflight_restore("errands", slot="looked").restores == first.publication_id
+    assert installation.told("restore", *dry, "--previous", "--expect-revision", "1", code=1)["action"] == "lose"
+    assert installation.told("unpublish", *dry)["action"] == "empty"
+    code, shown = installation.run("unpublish", *dry)
+    assert (code, f"retire publication {second.publication_id}" in shown) == (0, True)
+    assert client.preflight_unpublish("errands", slot="looked").replaces == second.publication_id
+    assert installation.run("unpublish", *dry, "--no-wait")[0] == 2
+    assert client.slot("errands", "looked", position=second.position).slot.revision == 2
+    assert installation.told("unpublish", "errands", "--slot", "looked")["revision"] == 3
+    assert installation.told("unpublish", *dry)["action"] == "nothing"
+
+
 def test_an_owner_is_named_to_whoever_meets_them(installation: Installation) -> None:
     """Proves: PUB-19"""
     installation.told("publish", f"{APP}:errands", "--slot", "owned", "--owner", "team:payments")

@@ -101,6 +101,33 @@ async def test_a_restore_of_what_never_had_authority_is_refused_with_the_reason(
     assert "interlock publications list" in unknown["message"]
 
 
+async def test_a_preflight_says_what_a_restore_or_an_unpublish_would_do_and_does_nothing(service: Service) -> None:
+    """Proves: PUB-09, PUB-14."""
+    first = await service.publish()
+    second = await service.publish(document(event="order.changed"))
+    look, body = "/v1/preflight/restore", {"definition": "orders"}
+    found = await service.post(look, body)
+    assert (found["action"], found["restores"], found["replaces"], found["artifactId"]) == (
+        "replace",
+        first["publicationId"],
+        second["publicationId"],
+        first["artifactId"],
+    )
+    assert ([each["claim"] for each in found["added"]], [each["claim"] for each in found["removed"]]) == (
+        ["event:order.placed"],
+        ["event:order.changed"],
+    )
+    assert (await service.post(look, {**body, "expectRevision": 1}))["action"] == "lose"
+    assert (await service.post(look, {**body, "publication": second["publicationId"]}))["action"] == "nothing"
+    assert (await service.post(look, {**body, "publication": "nobody"}, 404))["kind"] == "not-found"
+    emptied = await service.post("/v1/preflight/unpublish", body)
+    assert (emptied["action"], emptied["replaces"], emptied["artifactId"]) == ("empty", second["publicationId"], "")
+    assert (await service.post("/v1/preflight/unpublish", {"definition": "nobody"}))["action"] == "nothing"
+    slot = (await service.get("/v1/slots/orders/default"))["slot"]
+    assert (slot["publicationId"], slot["revision"]) == (second["publicationId"], 2)
+    assert len((await service.get("/v1/publications"))["items"]) == 2
+
+
 async def test_an_owner_is_respected_unless_somebody_takes_over(service: Service) -> None:
     """Proves: PUB-19."""
     published = await service.publish(owner="team:payments")

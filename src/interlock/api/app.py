@@ -9,11 +9,24 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from interlock.api import audit, health, history, projections, publishing, reconciling, runs, stimuli, transitions
+from interlock.api import (
+    audit,
+    health,
+    history,
+    preflights,
+    projections,
+    publishing,
+    reconciling,
+    runs,
+    stimuli,
+    transitions,
+)
 from interlock.api.bodies import (
     CancelBody,
     NothingBody,
     PreflightBody,
+    PreflightRestoreBody,
+    PreflightUnpublishBody,
     PublishBody,
     RebuildBody,
     ReconcileBody,
@@ -38,9 +51,23 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     Endpoint(
         method="POST",
         path="/v1/preflight",
-        handler=publishing.preflight,
+        handler=preflights.of_publish,
         answer=types.Preflight,
         body=PreflightBody,
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/preflight/restore",
+        handler=preflights.of_restore,
+        answer=types.Preflight,
+        body=PreflightRestoreBody,
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/preflight/unpublish",
+        handler=preflights.of_unpublish,
+        answer=types.Preflight,
+        body=PreflightUnpublishBody,
     ),
     Endpoint(
         method="POST",

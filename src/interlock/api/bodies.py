@@ -86,8 +86,8 @@ class PublishBody(PreflightBody, CommandBody):
     """Asks that a definition becomes the authority of a slot."""
 
 
-class RestoreBody(CommandBody):
-    """Asks that an earlier publication of a slot has authority again, as a new publication."""
+class PreflightRestoreBody(SlotBody):
+    """Asks what a restore would do."""
 
     definition: Name
     """The definition's id."""
@@ -95,11 +95,19 @@ class RestoreBody(CommandBody):
     """The one to restore; the one that had authority before the present one if it is left out."""
 
 
-class UnpublishBody(CommandBody):
-    """Asks that a slot selects nothing any more."""
+class RestoreBody(PreflightRestoreBody, CommandBody):
+    """Asks that an earlier publication of a slot has authority again, as a new publication."""
+
+
+class PreflightUnpublishBody(SlotBody):
+    """Asks what an unpublish would do."""
 
     definition: Name
     """The definition's id."""
+
+
+class UnpublishBody(PreflightUnpublishBody, CommandBody):
+    """Asks that a slot selects nothing any more."""
 
 
 class CancelBody(Body):

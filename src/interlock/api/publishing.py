@@ -1,6 +1,5 @@
-"""Publishing and its views: preflight, publish, slots, publications."""
+"""Publishing and its views: publish, slots, publications."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Final, TypeVar, get_args
@@ -9,7 +8,6 @@ from starlette.requests import Request
 
 from interlock.api import answers
 from interlock.api.bodies import (
-    PreflightBody,
     PublishBody,
     choice_of,
     position_of,
@@ -22,24 +20,15 @@ from interlock.api.endpoint import Answer, marked, path_parts
 from interlock.api.failures import invalid, not_found, refused
 from interlock.api.paging import Asked, asked_of, page_of
 from interlock.domain.messages import Publish, Restore, Unpublish
-from interlock.domain.publishing.candidate import Wish
-from interlock.domain.publishing.claims.events import Claim as DomainClaim
 from interlock.domain.publishing.decide import publication_id
 from interlock.domain.publishing.notices import notices
-from interlock.domain.publishing.preflight import Preflight as Outcome
-from interlock.domain.publishing.preflight import preflight as look_ahead
 from interlock.domain.publishing.publication.state import Status
-from interlock.domain.refusal import Refusal
-from interlock.domain.reply import told_refusal
 from interlock.domain.sharding import slot_id
 from interlock.projections.reader import WarmingUp
 from interlock.projections.slots.query import PublicationView, cursor_of
 from interlock.projections.slots.store import PublicationRow
 from interlock.sdk.types import (
-    Claim,
-    Conflict,
     Page,
-    Preflight,
     Publication,
     PublicationDetail,
     Published,
@@ -51,41 +40,8 @@ from interlock.sdk.wire import from_wire
 
 C = TypeVar("C", Published, Unpublished)
 
-REPLICA_WAIT_S: Final = 5.0
-"""How long a preflight waits until it knows of everything that was published before it."""
 VIEW: Final = "slots"
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
-
-
-async def preflight(context: Context, request: Request) -> Answer[Preflight]:
-    """What a publish would do now; it changes nothing."""
-    body = PreflightBody.model_validate(await read_object(request))
-    shard = context.engine.publishing
-    assert shard is not None, "expected the role api in a process that serves the API"
-    try:
-        async with asyncio.timeout(REPLICA_WAIT_S):
-            await context.engine.replica.current()
-    except TimeoutError as error:
-        raise WarmingUp("the replica of publishing has not read to the end of the journal") from error
-    wish = Wish(
-        shell=body.shell,
-        slot=body.slot,
-        expect_revision=body.expect_revision,
-        owner=body.owner_named(),
-        take_over=body.take_over,
-    )
-    outcome = look_ahead(
-        shard,
-        wish,
-        body.document_text(),
-        providers=context.engine.parts.providers,
-        host_policy=context.engine.settings.slot_policy,
-        validators=context.engine.parts.validators,
-        now_ms=context.now_ms(),
-    )
-    if isinstance(outcome, Refusal):
-        raise refused(told_refusal(outcome))
-    return Answer(200, _outcome(outcome))
 
 
 async def publish(context: Context, request: Request) -> Answer[Published]:
@@ -235,42 +191,3 @@ async def _pending(context: Context, shell: str, command_id: str) -> Published:
         warnings=notices(answers.triggers(row)),
         missing=answers.missing(found) or ("its answer is on its way; send the same command again",),
     )
-
-
-def _outcome(outcome: Outcome) -> Preflight:
-    return Preflight(
-        action=outcome.action,
-        definition_id=outcome.definition_id,
-        slot_id=outcome.slot_id,
-        slot_name=outcome.slot_name,
-        policy_source=outcome.policy_source,
-        artifact_id=outcome.artifact_id,
-        version=outcome.version,
-        expected_revision=outcome.expected_revision,
-        found_revision=outcome.found_revision,
-        replaces=outcome.replaces,
-        added=tuple(map(_claim, outcome.added)),
-        removed=tuple(map(_claim, outcome.removed)),
-        retained=tuple(map(_claim, outcome.retained)),
-        owner=answers.owner(outcome.owner),
-        found_owner=answers.owner(outcome.found_owner),
-        beside=outcome.beside,
-        warnings=outcome.warnings,
-        conflicts=tuple(
-            Conflict(
-                claim=each.claim,
-                node_id=each.node_id,
-                definition_id=each.claimant.definition_id,
-                slot_id=each.claimant.slot_id,
-                slot_name=each.claimant.slot_name,
-                publication_id=each.claimant.publication_id,
-                claimant_node_id=each.claimant.node_id,
-                cardinality=each.claimant.cardinality,
-            )
-            for each in outcome.conflicts
-        ),
-    )
-
-
-def _claim(claim: DomainClaim) -> Claim:
-    return Claim(claim=claim.claim, cardinality=claim.cardinality, node_id=claim.node_id)

@@ -15,7 +15,7 @@ from interlock.cli.output import print_json
 
 if TYPE_CHECKING:
     from interlock.cli import show
-    from interlock.sdk.types import Published, Unpublished
+    from interlock.sdk.types import Preflight, Published, Unpublished
 else:
     show = lazily("interlock.cli.show")
 
@@ -28,6 +28,7 @@ OwnerName = Annotated[
     typer.Option("--owner", metavar="KIND:ID", help="Whose the slot is or shall be, such as team:payments."),
 ]
 TakeOver = Annotated[bool, typer.Option("--take-over", help="Another owner of the slot is no obstacle.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what it would do; change nothing.")]
 Definition = Annotated[str, typer.Argument(metavar="DEFINITION", help="The definition's name.")]
 
 WAIT_S = 30.0
@@ -58,9 +59,7 @@ def preflight(
         outcome = client.preflight(
             document, slot=slot, expect_revision=expect_revision, owner=owner, take_over=take_over
         )
-    print_json(outcome) if as_json else show.preflight(outcome)
-    if outcome.action in ("lose", "conflict"):
-        raise typer.Exit(Code.FAILED)
+    _looked(outcome, as_json=as_json)
 
 
 def publish(
@@ -97,6 +96,7 @@ def unpublish(
     expect_revision: Revision = None,
     owner: OwnerName = None,
     take_over: TakeOver = False,
+    dry_run: DryRun = False,
     no_wait: NoWait = False,
     command_id: CommandId = "",
     api: Api = "",
@@ -104,6 +104,14 @@ def unpublish(
     as_json: AsJson = False,
 ) -> None:
     """Empty a slot: it starts nothing any more, and runs that it started go on."""
+    if dry_run:
+        _require_no_command(no_wait, command_id)
+        with asking(api, shell) as client:
+            outcome = client.preflight_unpublish(
+                definition, slot=slot, expect_revision=expect_revision, owner=owner, take_over=take_over
+            )
+        _looked(outcome, as_json=as_json)
+        return
     identity = command_id or uuid.uuid4().hex
     with repeatable(identity), asking(api, shell) as client:
         unpublished = client.unpublish(
@@ -129,6 +137,7 @@ def restore(
     expect_revision: Revision = None,
     owner: OwnerName = None,
     take_over: TakeOver = False,
+    dry_run: DryRun = False,
     no_wait: NoWait = False,
     command_id: CommandId = "",
     api: Api = "",
@@ -139,6 +148,19 @@ def restore(
     if previous == (publication is not None):
         found = "both" if previous else "neither"
         raise usage(f"expected either --publication P or --previous, found {found}; `interlock publications list`")
+    if dry_run:
+        _require_no_command(no_wait, command_id)
+        with asking(api, shell) as client:
+            outcome = client.preflight_restore(
+                definition,
+                publication=publication,
+                slot=slot,
+                expect_revision=expect_revision,
+                owner=owner,
+                take_over=take_over,
+            )
+        _looked(outcome, as_json=as_json)
+        return
     identity = command_id or uuid.uuid4().hex
     with repeatable(identity), asking(api, shell) as client:
         published = client.restore(
@@ -228,6 +250,19 @@ def _end(found: C, shown: Callable[[C], None], *, as_json: bool) -> None:
     print_json(found) if as_json else shown(found)
     if found.status == "pending":
         raise typer.Exit(Code.PENDING)
+
+
+def _looked(outcome: "Preflight", *, as_json: bool) -> None:
+    """Tells what a request would do; 1 where it would not be done."""
+    print_json(outcome) if as_json else show.preflight(outcome)
+    if outcome.action in ("lose", "conflict"):
+        raise typer.Exit(Code.FAILED)
+
+
+def _require_no_command(no_wait: bool, command_id: str) -> None:
+    """Raises `CommandError` where options are given that a dry run has no use for."""
+    if no_wait or command_id:
+        raise usage("expected --dry-run without --no-wait and --command-id, found one of them; it sends no command")
 
 
 def _load(target: str) -> str:

@@ -30,9 +30,11 @@ from interlock.sdk.types import (
 
 
 def preflight(outcome: Preflight) -> None:
-    """What a publish would do."""
+    """What a publish, a restore or an unpublish would do."""
     sentence = {
         "fill": "would fill the slot",
+        "empty": f"would empty the slot, and retire publication {outcome.replaces}",
+        "nothing": "would do nothing: the slot is as it is asked to be",
         "replace": f"would replace publication {outcome.replaces}",
         "lose": f"would lose: the slot is at revision {outcome.found_revision}, not {outcome.expected_revision}",
         "conflict": "would be refused: somebody else has an exclusive claim",
@@ -41,6 +43,7 @@ def preflight(outcome: Preflight) -> None:
     claims = [("adds", outcome.added), ("keeps", outcome.retained), ("gives up", outcome.removed)]
     print_fields(
         [
+            ("restores", outcome.restores),
             ("slot named by", _policy(outcome.policy_source)),
             ("revision", outcome.found_revision),
             ("version", outcome.version),

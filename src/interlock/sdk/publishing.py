@@ -30,6 +30,37 @@ class Publishing(Connection):
         body = {"document": document, **self._slot(slot, expect_revision, owner, take_over)}
         return from_wire(Preflight, self._send("POST", "/v1/preflight", body=body))
 
+    def preflight_restore(
+        self,
+        definition: str,
+        *,
+        publication: str | None = None,
+        slot: str | None = None,
+        expect_revision: int | None = None,
+        owner: str | None = None,
+        take_over: bool = False,
+    ) -> Preflight:
+        """What a restore would do now; it changes nothing."""
+        body = {
+            "definition": definition,
+            "publication": publication,
+            **self._slot(slot, expect_revision, owner, take_over),
+        }
+        return from_wire(Preflight, self._send("POST", "/v1/preflight/restore", body=body))
+
+    def preflight_unpublish(
+        self,
+        definition: str,
+        *,
+        slot: str | None = None,
+        expect_revision: int | None = None,
+        owner: str | None = None,
+        take_over: bool = False,
+    ) -> Preflight:
+        """What an unpublish would do now; it changes nothing."""
+        body = {"definition": definition, **self._slot(slot, expect_revision, owner, take_over)}
+        return from_wire(Preflight, self._send("POST", "/v1/preflight/unpublish", body=body))
+
     def publish(
         self,
         document: str,

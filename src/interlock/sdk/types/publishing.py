@@ -72,17 +72,19 @@ class Owner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preflight:
-    """What a publish would do now."""
+    """What a publish, a restore or an unpublish would do now."""
 
-    action: Literal["fill", "replace", "lose", "conflict"]
-    """fill: the slot is empty and would select it · replace: it would take another one's place · lose: the slot has
-    moved past the expected revision · conflict: somebody else has an exclusive claim that it needs."""
+    action: Literal["fill", "replace", "empty", "nothing", "lose", "conflict"]
+    """fill: the slot is empty and would select it · replace: it would take another one's place · empty: the slot would
+    select nothing any more · nothing: the slot is already as it is asked to be · lose: the slot has moved past the
+    expected revision · conflict: somebody else has an exclusive claim that it needs."""
     definition_id: str
     slot_id: str
     slot_name: str
     policy_source: str
     """Who named the slot: request, workflow (its document) or host (the setting `slot_policy`)."""
     artifact_id: str
+    """What the slot would start from; "" if nothing."""
     version: str
     expected_revision: int
     found_revision: int
@@ -100,6 +102,8 @@ class Preflight:
     """Other slots of the definition that would go on starting work."""
     warnings: tuple[str, ...] = ()
     """What a publisher should know although nothing is wrong."""
+    restores: str = ""
+    """The earlier publication that would have authority again; "" where none would."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
