@@ -8,7 +8,7 @@ SEPARATOR = "\x1f"
 
 def digest(*parts: str) -> str:
     """32 hexadecimal digits over the parts, in which ("a", "bc") and ("ab", "c") differ."""
-    whole = SEPARATOR.join(f"{len(part)}{SEPARATOR}{part}" for part in parts)
+    whole = SEPARATOR.join([f"{len(part)}{SEPARATOR}{part}" for part in parts])
     return blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 

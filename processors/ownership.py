@@ -343,6 +343,7 @@ class Ownership:
             if not self._take(partial(_same, decided), None, self._handler.cause(None), unit):
                 return _Reach(0)
             due_ms = self._handler.next_due_ms()
+        inbox = str(self._inbox)
         for used, item in enumerate(items):
             if used >= self._bounds.unit_messages_max:
                 return _Reach(used)
@@ -353,7 +354,7 @@ class Ownership:
                     return _Reach(used)
                 continue
             try:
-                received = receive(self._codec, str(self._inbox), item)
+                received = receive(self._codec, inbox, item)
             except Exception as error:  # noqa: BLE001 - whatever is wrong with one record, the ones behind it go on
                 schema = self._codec.unknown_schema(item.value) or ""
                 if schema and schema != self._nobodys_schema:

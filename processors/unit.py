@@ -10,6 +10,7 @@ anew from the log.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import chain
 
 from interlock.domain.decider import Decision, Intent
 from interlock.domain.frozen import frozen
@@ -190,9 +191,9 @@ class Unit:
 
 def _weigh(entry: Entry, load: Load) -> None:
     """Adds an upper bound of what an entry takes in its append."""
-    size = RECORD_OVERHEAD_BYTES + PLACE_BYTES + len(entry.key)
-    for name, value in entry.headers:
-        size += HEADER_OVERHEAD_BYTES + len(name) + len(value)
+    headers = entry.headers
+    named = sum(map(len, chain.from_iterable(headers)))
+    size = RECORD_OVERHEAD_BYTES + PLACE_BYTES + len(entry.key) + HEADER_OVERHEAD_BYTES * len(headers) + named
     load.add(size, len(entry.value))
 
 

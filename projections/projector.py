@@ -339,4 +339,4 @@ class Projector:
 
 
 def _bytes_of(append: Append) -> int:
-    return sum(len(entry.value) for entry in append.entries)
+    return sum([len(entry.value) for entry in append.entries])

@@ -121,7 +121,7 @@ class Rule:
 
 def behind(append: Append) -> Position:
     """The position behind an append that counts."""
-    events = append.frame.position + sum(1 for entry in append.entries if is_event(entry))
+    events = append.frame.position + sum(map(is_event, append.entries))
     return Position(append.base, append.frame.id, append.frame.number, events)
 
 

@@ -207,7 +207,7 @@ class _BlobReader:
         """
         if not self._waiting:
             records = await self._reader.read(wait_s)
-            if not any(stored.headers and stored.headers[-1][0] == H_BLOB for stored in records):
+            if H_BLOB not in [stored.headers[-1][0] for stored in records if stored.headers]:
                 return records
             self._waiting.extend(records)
         some = self._some()
