@@ -21,6 +21,10 @@ class Clock(Protocol):
         ...
 
 
+class ClockOff(Exception):
+    """This process's clock is too far from the log's to decide anything; the message says how far, and what to do."""
+
+
 class Ids(Protocol):
     """Ids that nothing computes: of appends and ownerships."""
 

@@ -15,7 +15,7 @@ from interlock.log.blobs.store import BlobLost
 from interlock.log.journal import LogChanged, Lost
 from interlock.log.port import Doubt, LogError, Refused
 from interlock.processors.ownership import Ownership
-from interlock.processors.ports import Bounds
+from interlock.processors.ports import Bounds, ClockOff
 
 log = logging.getLogger(__name__)
 
@@ -33,9 +33,11 @@ class ShardProcessor:
         *,
         make: Callable[[], Ownership],
         still_assigned: Callable[[], Awaitable[bool]],
+        fit: Callable[[], Awaitable[None]],
         bounds: Bounds,
         chance: random.Random,
     ) -> None:
+        """`fit` raises `ClockOff` where no shard may be opened."""
         self.name = name
         self.takeovers = 0
         """Ownerships begun; many without a new assignment mean that two processes fight for the shard."""
@@ -47,6 +49,7 @@ class ShardProcessor:
         self._opened: tuple[float, int] | None = None
         self._make = make
         self._still_assigned = still_assigned
+        self._fit = fit
         self._bounds = bounds
         self._chance = chance
         self._stopping = asyncio.Event()
@@ -75,6 +78,7 @@ class ShardProcessor:
             ownership = self._make()
             self.ownership = ownership
             try:
+                await self._fit()
                 await ownership.open(self._still_assigned)
                 self.takeovers += 1
                 failures = 0
@@ -92,9 +96,9 @@ class ShardProcessor:
                 self.fault = str(error)
                 log.error("shard %s stands still: %s", self.name, error)
                 return
-            except LogError as error:
+            except (LogError, ClockOff) as error:
                 failures += 1
-                if isinstance(error, Refused | Doubt | Lost):
+                if isinstance(error, Refused | Doubt | Lost | ClockOff):
                     self._last_error = str(error)
                 log.warning("shard %s is opened again: %s", self.name, error)
             except Exception as error:

@@ -21,7 +21,7 @@ from interlock.log.port import Record, Shard, Stored
 from interlock.log.schema_topic import SchemaTopic
 from interlock.processors.mail import Cause, client_record
 from interlock.processors.ports import Codec
-from interlock.runtime.clock import SystemClock
+from interlock.runtime.clock import wall_ms
 from interlock.runtime.settings import Settings
 from interlock.runtime.topics import topics_of
 from tests.api.service import WAIT_S, Service, document, serving
@@ -141,7 +141,7 @@ def paid(name: str, codec: Codec) -> tuple[Shard, Record]:
     message = intake.read_stimulus(
         json.dumps({"type": "Event", "name": "paid", "correlation": name, "idempotencyKey": f"pay-{name}"}).encode(),
         origin=Origin(channel="test"),
-        arrived_at_ms=SystemClock().now_ms(),
+        arrived_at_ms=wall_ms(),
         shell="default",
         bytes_max=10_000,
         request_id="1",

@@ -29,6 +29,7 @@ from interlock.log.port import (
     Unavailable,
     batch_bytes,
 )
+from interlock.runtime.clock import wall_ms
 from tests.contract.backends import Backend
 from tests.contract.child import BATCH_RECORDS, batch_of
 from tests.contract.processes import child, line_of, lines_of
@@ -316,7 +317,7 @@ async def test_the_time_of_a_shard_is_the_log_s_and_never_falls(backend: Backend
     times = [record.time_ms for record in await read_to_end(log, shard)]
     assert times == sorted(times)
     assert abs(times[0] / 1000 - time.time()) < HANG_S
-    assert abs(await admin.clock_skew_s()) < 5
+    assert abs(await admin.clock_skew_s(wall_ms)) < 5
 
 
 async def test_a_batch_of_the_largest_size_lands_and_a_larger_one_never(backend: Backend) -> None:

@@ -17,6 +17,7 @@ from interlock.log.port import (
     Shard,
     TopicSpec,
 )
+from interlock.runtime.clock import wall_ms
 from tests.kafka.conftest import OpenLog, make_shard, read_all, record
 
 pytestmark = pytest.mark.kafka
@@ -136,4 +137,4 @@ async def test_a_topic_made_anew_has_another_id(log: KafkaLog, shard: Shard) -> 
 
 async def test_the_clock_of_the_broker_is_measured(log: KafkaLog) -> None:
     """Proves: LOG-07 (both run on this machine, so a skew that is found can only be an error of measuring)."""
-    assert abs(await log.clock_skew_s()) < 1.0
+    assert abs(await log.clock_skew_s(wall_ms)) < 1.0

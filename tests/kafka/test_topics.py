@@ -12,6 +12,7 @@ from interlock.log.kafka.log import KafkaLog
 from interlock.log.kafka.topics import faults_of, in_sync, new_topic, replication
 from interlock.log.kafka.wire_cluster import PartitionState, TopicState
 from interlock.log.port import TopicFault, TopicSpec, Unavailable
+from interlock.runtime.clock import wall_ms
 from tests.kafka.conftest import OpenLog
 from tests.support.kafka import Brokers
 
@@ -111,7 +112,7 @@ async def test_topics_that_are_made_while_a_broker_is_down_get_all_their_replica
     log = open_log(kafka_cluster.bootstrap, ask_s=20.0)
     before = TopicSpec(name=f"{log.settings.prefix}.before", partitions=3)
     await log.create([before])
-    assert abs(await log.clock_skew_s()) < 1.0
+    assert abs(await log.clock_skew_s(wall_ms)) < 1.0
     await asyncio.to_thread(kafka_cluster.kill, 2)
     meanwhile = TopicSpec(name=f"{log.settings.prefix}.meanwhile", partitions=3)
     async with asyncio.timeout(60):
@@ -121,7 +122,7 @@ async def test_topics_that_are_made_while_a_broker_is_down_get_all_their_replica
                 break
     assert await log.check([before, meanwhile]) == []
     assert {len(each.replicas) for each in (await log.cluster.topic(meanwhile.name)).partitions.values()} == {3}
-    assert abs(await log.clock_skew_s()) < 1.0
+    assert abs(await log.clock_skew_s(wall_ms)) < 1.0
 
 
 def test_one_or_two_brokers_hold_one_replica_and_three_or_more_hold_three() -> None:

@@ -13,6 +13,7 @@ from interlock.cli.codes import CommandError
 from interlock.cli.finding import Finding
 from interlock.cli.settings import load
 from interlock.cli.topics import check, embedded_missing, opened
+from interlock.runtime.clock import wall_ms
 from interlock.runtime.settings import Settings
 from interlock.sdk import ApiError, Client, Unreachable, WireError
 
@@ -114,7 +115,7 @@ async def _topics(settings: Settings) -> Finding:
 
 async def _clock(settings: Settings) -> Finding:
     async with opened(settings) as backend:
-        skew_ms = -1000 * await backend.admin.clock_skew_s()
+        skew_ms = -1000 * await backend.admin.clock_skew_s(wall_ms)
     ok = abs(skew_ms) <= settings.max_clock_skew_ms
     remedy = "" if ok else "set the clock (NTP); no shard is opened before"
     return Finding(what="clock", ok=ok, found=f"{skew_ms:+.0f} ms from the log's", remedy=remedy)

@@ -10,6 +10,7 @@ from interlock.cli.settings import log_problem
 from interlock.log.port import LogError, TopicFault
 from interlock.runtime import compose
 from interlock.runtime.backend import Backend
+from interlock.runtime.clock import wall_ms
 from interlock.runtime.settings import Settings
 from interlock.runtime.topics import schemas_of, topic_faults, topic_specs
 
@@ -62,7 +63,7 @@ async def _faults(settings: Settings, backend: Backend) -> list[TopicFault]:
     if not any(fault.setting == "topic" and fault.topic == topic.name for fault in faults):
         fault = await topic.fault(compose.schemas())
         faults += [] if fault is None else [fault]
-    skew_ms = -1000 * await backend.admin.clock_skew_s()
+    skew_ms = -1000 * await backend.admin.clock_skew_s(wall_ms)
     if abs(skew_ms) > settings.max_clock_skew_ms:
         faults.append(
             TopicFault(

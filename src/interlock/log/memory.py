@@ -43,12 +43,22 @@ SEND_S = 10.0
 """After how many seconds a `send` without an answer is in doubt."""
 
 
+class _Changes:
+    """How many there have been in the topics of one broker."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
 class _Partition:
     """The records of one shard that are kept, from offset `first` on."""
 
-    __slots__ = ("first", "records", "time_ms", "waiters")
+    __slots__ = ("_changes", "first", "records", "time_ms", "waiters")
 
-    def __init__(self) -> None:
+    def __init__(self, changes: _Changes) -> None:
+        self._changes = changes
         self.first = 0
         self.records: list[Stored] = []
         self.time_ms = 0
@@ -61,6 +71,7 @@ class _Partition:
     def land(self, batch: Sequence[Record], now_ms: int) -> int:
         """Appends the batch and returns its first offset."""
         base = self.first + len(self.records)
+        self._changes.count += 1
         self.time_ms = max(self.time_ms, now_ms)
         self.records.extend(
             Stored(base + index, self.time_ms, record.key, record.value, tuple(record.headers))
@@ -71,6 +82,7 @@ class _Partition:
 
     def trim(self, first: int) -> None:
         """Drops what is before `first`."""
+        self._changes.count += 1
         del self.records[: first - self.first]
         self.first = first
         self.waiters.wake()
@@ -81,10 +93,10 @@ class _Topic:
 
     __slots__ = ("id", "partitions", "spec")
 
-    def __init__(self, spec: TopicSpec, number: int) -> None:
+    def __init__(self, spec: TopicSpec, number: int, changes: _Changes) -> None:
         self.spec = spec
         self.id = f"{spec.name}#{number}"
-        self.partitions = [_Partition() for _ in range(spec.partitions)]
+        self.partitions = [_Partition(changes) for _ in range(spec.partitions)]
 
 
 class MemoryBroker:
@@ -94,8 +106,14 @@ class MemoryBroker:
         self.now_ms = now_ms or _wall_clock_ms
         self.on_landing: Callable[[Shard, int, Sequence[Record]], None] | None = None
         """Told of each batch that lands, with its first offset, before any reader is; must not raise."""
+        self._changes = _Changes()
         self._topics: dict[str, _Topic] = {}
         self._made = 0
+
+    @property
+    def changes(self) -> int:
+        """Batches that have landed, trims, and topics made and deleted: as long as it stands, so do all records."""
+        return self._changes.count
 
     def create(self, spec: TopicSpec) -> bool:
         """Makes the topic; False if there is one of that name already."""
@@ -104,13 +122,15 @@ class MemoryBroker:
         if spec.partitions < 1:
             raise ValueError(f"expected {spec.name} to have at least one partition, found {spec.partitions}")
         self._made += 1
-        self._topics[spec.name] = _Topic(spec, self._made)
+        self._changes.count += 1
+        self._topics[spec.name] = _Topic(spec, self._made, self._changes)
         return True
 
     def delete(self, topic: str) -> None:
         """Deletes the topic with its records. What is still on its way to it never lands."""
         found = self.topic(topic)
         del self._topics[topic]
+        self._changes.count += 1
         for each in found.partitions:
             each.waiters.wake()
 
@@ -131,7 +151,9 @@ class MemoryBroker:
 
     def partition(self, shard: Shard) -> _Partition:
         """The partition as it is now; raises `NoSuchShard`."""
-        partitions = self.topic(shard.topic).partitions
+        # Every read, sending and look comes by here.
+        topic = self._topics.get(shard.topic) or self.topic(shard.topic)
+        partitions = topic.partitions
         if not 0 <= shard.partition < len(partitions):
             raise NoSuchShard(f"expected {shard.topic} to have a partition {shard.partition}, found {len(partitions)}")
         return partitions[shard.partition]
@@ -233,9 +255,9 @@ class MemoryLog:
         """The topic's id, which counts up with each topic that is made; raises `NoSuchShard`."""
         return self.broker.topic(topic).id
 
-    async def clock_skew_s(self) -> float:
-        """The broker's clock minus this process's, in seconds."""
-        return (self.broker.now_ms() - self._now_ms()) / 1000
+    async def clock_skew_s(self, now_ms: Callable[[], int]) -> float:
+        """The broker's clock minus the given one, in seconds."""
+        return (self.broker.now_ms() - now_ms()) / 1000
 
     async def trim(self, shard: Shard, first: int) -> None:
         """Drops the records before offset `first`; raises `OffsetGone` where that is behind the end, `NoSuchShard`."""

@@ -14,7 +14,7 @@ What would surprise: `send` may raise `Doubt` and the batch lands later all the 
 batches that were sent after it. Only `Refused` means that it never will.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from interlock.domain.frozen import frozen
@@ -211,8 +211,8 @@ class LogAdmin(Protocol):
         """An id that a topic keeps for life and that one made anew under the same name does not share."""
         ...
 
-    async def clock_skew_s(self) -> float:
-        """The log's clock minus this process's, in seconds."""
+    async def clock_skew_s(self, now_ms: Callable[[], int]) -> float:
+        """The log's clock minus the given one, in seconds."""
         ...
 
 

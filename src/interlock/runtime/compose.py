@@ -24,7 +24,7 @@ from interlock.log.sqlite.log import SqliteLog
 from interlock.processors.executions.invoker import Invoker
 from interlock.processors.ports import Bounds
 from interlock.runtime.backend import Backend
-from interlock.runtime.clock import SystemClock, random_id
+from interlock.runtime.clock import process_clock, random_id
 from interlock.runtime.engine import Engine, Parts
 from interlock.runtime.extensions import Extensions, load_extensions
 from interlock.runtime.roles import Role
@@ -61,7 +61,7 @@ def build(
     parts = Parts(
         backend=backend or open_backend(settings),
         codec=AvroCodec(),
-        clock=SystemClock(),
+        clock=process_clock(),
         ids=random_id,
         invoker=invoker,
         chance=random.Random(),
@@ -162,7 +162,7 @@ def kafka_settings(settings: Settings, url: str) -> "KafkaSettings":
 def _sqlite(url: str) -> Backend:
     path = _sqlite_path(url)
     path.parent.mkdir(parents=True, exist_ok=True)
-    log = SqliteLog(path)
+    log = SqliteLog(path, now_ms=process_clock().now_ms)
     return Backend(
         log=log,
         admin=log,

@@ -23,7 +23,7 @@ from interlock.processors.executions.handler import ExecutionsHandler, Execution
 from interlock.processors.executions.invoker import Invoker
 from interlock.processors.ingress import Ingress
 from interlock.processors.ownership import Handler, Ownership
-from interlock.processors.ports import Bounds, Clock, Codec, Ids, SnapshotStore, Topics
+from interlock.processors.ports import Bounds, Clock, ClockOff, Codec, Ids, SnapshotStore, Topics
 from interlock.processors.publishing.handler import PublishingHandler, PublishingOptions
 from interlock.processors.publishing.observers import Observation, PublicationObserver, described
 from interlock.processors.publishing.preparation import Preparation
@@ -40,6 +40,7 @@ from interlock.projections.trigger_index.query import SqliteTriggerIndex
 from interlock.projections.view import View
 from interlock.projections.views import VIEWS
 from interlock.runtime.backend import Backend
+from interlock.runtime.clock import ClockGuard
 from interlock.runtime.gateway import Gateway
 from interlock.runtime.host import ShardHost
 from interlock.runtime.rebuilds import RebuildDesk
@@ -102,6 +103,7 @@ class Engine:
         self.schemas = schemas_of(settings, parts.backend.log)
         self.gateway = Gateway(parts.backend.log, parts.codec, self.topics)
         self.ingress: Ingress | None = None
+        self._clock = ClockGuard(parts.clock, parts.backend.admin, settings.max_clock_skew_ms)
         self._executions: dict[int, ExecutionsHandler] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._following: asyncio.Task[None] | None = None
@@ -209,12 +211,7 @@ class Engine:
                 for one in faults
             ]
             raise Unfit("\n".join(["this log could lose journals, or shards would move:", *lines]))
-        skew_s = await self._clock_skew_s()
-        if abs(skew_s) * 1000 > self.settings.max_clock_skew_ms:
-            raise Unfit(
-                f"expected this machine's clock within {self.settings.max_clock_skew_ms} ms of the log's, found it "
-                f"{-skew_s * 1000:+.0f} ms off; set the clock (NTP) before this process may own shards"
-            )
+        await self._check_clock()
 
     async def _register_schemas(self) -> None:
         """Before anything is written with them. Raises `Unfit` where this process may not, and as the log does."""
@@ -231,14 +228,16 @@ class Engine:
         if registered:
             log.info("registered %d schemas, such as %s", len(registered), registered[0])
 
-    async def _clock_skew_s(self) -> float:
-        """The log's clock minus ours. A topic that was made a moment ago may have no leader yet, so it is asked for
-        some time. Raises `Unavailable`."""
+    async def _check_clock(self) -> None:
+        """A topic that was made a moment ago may have no leader yet, so the log is asked for some time. Raises `Unfit`,
+        `Unavailable`."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + CLOCK_WAIT_S
         while True:
             try:
-                return await self.parts.backend.admin.clock_skew_s()
+                return await self._clock.check()
+            except ClockOff as error:
+                raise Unfit(str(error)) from error
             except Unavailable:
                 if loop.time() >= deadline:
                     raise
@@ -351,7 +350,7 @@ class Engine:
             )
 
         assignment = parts.backend.assign(topic, self.topics.partitions[context])
-        host = ShardHost(context, assignment, make, bounds=parts.bounds, chance=parts.chance)
+        host = ShardHost(context, assignment, make, fit=self._clock.check, bounds=parts.bounds, chance=parts.chance)
         self.hosts.append(host)
         self._run(f"shards of {context}", host.run())
 

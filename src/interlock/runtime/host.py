@@ -9,7 +9,7 @@ A shard that comes back to the same process is not touched. Whether a processor 
 import asyncio
 import logging
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from interlock.log.port import Assignment
 from interlock.processors.ownership import Ownership
@@ -28,13 +28,16 @@ class ShardHost:
         assignment: Assignment,
         make: Callable[[int], Ownership],
         *,
+        fit: Callable[[], Awaitable[None]],
         bounds: Bounds,
         chance: random.Random,
     ) -> None:
+        """`fit` raises `ClockOff` where no shard may be opened."""
         self.context = context
         self.processors: dict[int, ShardProcessor] = {}
         self._assignment = assignment
         self._make = make
+        self._fit = fit
         self._bounds = bounds
         self._chance = chance
         self._tasks: dict[int, asyncio.Task[None]] = {}
@@ -88,6 +91,7 @@ class ShardHost:
             f"{self.context}/{partition}",
             make=lambda: self._make(partition),
             still_assigned=lambda: self._still(partition),
+            fit=self._fit,
             bounds=self._bounds,
             chance=self._chance,
         )

@@ -7,7 +7,7 @@ could move, or times could mislead.
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from interlock.log.kafka import wire
@@ -80,8 +80,8 @@ class KafkaAdmin:
         except (CallFailed, Refused) as error:
             raise unavailable(f"the id of {topic}", error) from error
 
-    async def clock_skew_s(self) -> float:
-        """The brokers' clock minus this process's, in seconds: of all brokers the one that is furthest away.
+    async def clock_skew_s(self, now_ms: Callable[[], int]) -> float:
+        """The brokers' clock minus the given one, in seconds: of all brokers the one that is furthest away.
 
         Measured with records in a small topic of its own, whose time the broker sets; exact to half a round trip.
         Brokers that are away are left out. Raises `Unavailable` where none answers, `Refused` where that topic may
@@ -97,7 +97,7 @@ class KafkaAdmin:
             raise unavailable("the brokers' clock", error) from error
         for node, partition in leaders.items():
             try:
-                skews.append(await self._skew_s(node, Shard(name, partition)))
+                skews.append(await self._skew_s(node, Shard(name, partition), now_ms))
             except (CallFailed, Unavailable) as error:
                 problem = str(error)
         if not skews:
@@ -144,12 +144,12 @@ class KafkaAdmin:
         if code != 0:
             raise Refused(f"expected to delete topic {topic}, found {wire.error_name(code)}")
 
-    async def _skew_s(self, node: int, shard: Shard) -> float:
-        """One broker's clock minus this process's."""
+    async def _skew_s(self, node: int, shard: Shard, now_ms: Callable[[], int]) -> float:
+        """One broker's clock minus the given one."""
         best: tuple[float, float] | None = None
         for _ in range(CLOCK_SAMPLES):
-            began, now = time.monotonic(), time.time()
-            batch = wire.build_batch([Record(b"clock", b"")], int(now * 1000))
+            began, sent_ms = time.monotonic(), now_ms()
+            batch = wire.build_batch([Record(b"clock", b"")], sent_ms)
             answers = await self._cluster.call(
                 node, wire.produce({shard: batch}, self._settings.send_s), timeout_s=self._settings.send_s, lane=PRODUCE
             )
@@ -163,8 +163,8 @@ class KafkaAdmin:
                     f"expected the time of a record in {shard} (message.timestamp.type=LogAppendTime), found "
                     f"{wire.error_name(landed.code)}"
                 )
-            # Brokers cut their time to milliseconds, so on average it was half of one later.
-            skew_s = (landed.time_ms + 0.5) / 1000 - (now + took_s / 2)
+            # Both cut their time to milliseconds, so on average both were half of one later.
+            skew_s = (landed.time_ms - sent_ms) / 1000 - took_s / 2
             if best is None or took_s < best[0]:
                 best = (took_s, skew_s)
         assert best is not None

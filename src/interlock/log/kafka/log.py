@@ -7,7 +7,7 @@ tells which shards this process should own.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 
 from interlock.log.group import ReadingGroup
@@ -68,9 +68,9 @@ class KafkaLog:
         """Kafka's uuid of the topic. Raises `NoSuchShard`, `Unavailable`."""
         return await self._admin.topic_id(topic)
 
-    async def clock_skew_s(self) -> float:
-        """The brokers' clock minus this process's, in seconds. Raises `Refused`, `Unavailable`."""
-        return await self._admin.clock_skew_s()
+    async def clock_skew_s(self, now_ms: Callable[[], int]) -> float:
+        """The brokers' clock minus the given one, in seconds. Raises `Refused`, `Unavailable`."""
+        return await self._admin.clock_skew_s(now_ms)
 
     async def trim(self, shard: Shard, first: int) -> None:
         """Drops the records before offset `first`. Raises `OffsetGone` where that is behind the end, and as `end`."""

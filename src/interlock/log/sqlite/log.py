@@ -201,9 +201,9 @@ class SqliteLog:
         """The uuid that the topic was given when it was made; raises `NoSuchShard`, `Unavailable`."""
         return await self.ask(lambda connection: topic_uuid(connection, topic))
 
-    async def clock_skew_s(self) -> float:
-        """Always 0: the log is told the time by the machine that this process runs on."""
-        return 0.0
+    async def clock_skew_s(self, now_ms: Callable[[], int]) -> float:
+        """This process's part of the log's clock minus the given one: the log is told the time by who writes."""
+        return (self._now_ms() - now_ms()) / 1000
 
     async def trim(self, shard: Shard, first: int) -> None:
         """Drops the records before offset `first`; raises `OffsetGone` where that is behind the end, `NoSuchShard`."""
