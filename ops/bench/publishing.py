@@ -19,7 +19,7 @@ from interlock.domain.publishing.preflight import Preflight, preflight
 from interlock.domain.publishing.shard import PublishingShard
 from interlock.processors.replica import AuthorityReplica
 from interlock.processors.snapshots import Keeper
-from interlock.runtime import compose
+from interlock.runtime import compose, garbage
 from interlock.runtime.engine import Engine
 from interlock.runtime.snapshot_files import SnapshotFiles
 from interlock.runtime.topics import topic_specs, topics_of
@@ -29,6 +29,7 @@ from ops.bench.figures import used
 from ops.bench.history import SHELL, document, request, write_history
 from ops.bench.process import answer
 from ops.bench.sampling import sampled
+from ops.bench.stalls import stalls
 from ops.bench.work import Echo, Scenario
 
 LOOK_S = 0.001
@@ -125,11 +126,14 @@ class PublishingSubject:
         return Steady(publishes_ms, preflights_ms, (used().cpu_s - cpu_s) / publishes * 1e3)
 
     async def profile(self, publishes: int, rate: float, preflights: int) -> list[str]:
-        """Where the process spends its CPU time meanwhile, as lines of text."""
+        """Where the process spends its CPU time meanwhile, and what holds its loop up, as lines of text."""
+        async with stalls() as noticed:
+            await self.steady(publishes, rate, preflights)
         with sampled() as samples:
             await self.steady(publishes, rate, preflights)
         lines = [f"{samples.taken} samples; own share, share with what it calls, function:"]
-        return lines + [f"  {hot.own:6.1%} {hot.whole:6.1%}  {hot.where}" for hot in samples.top(HOT_FUNCTIONS)]
+        lines += [f"  {hot.own:6.1%} {hot.whole:6.1%}  {hot.where}" for hot in samples.top(HOT_FUNCTIONS)]
+        return lines + noticed.lines()
 
     async def memory_mb(self) -> float:
         """The most that the process held."""
@@ -161,7 +165,8 @@ class PublishingSubject:
 
 
 def main(connection: Connection, scenario: Scenario, slots: int) -> None:
-    """The main function of the measured process."""
+    """The main function of the measured process; it looks for garbage as the engine's own processes do."""
+    garbage.look_seldom()
     uvloop.run(_main(connection, scenario, slots))
 
 

@@ -57,7 +57,7 @@ class Samples:
         package = ""
         own = True
         while frame is not None:
-            path, package_of = _place(frame.f_code.co_filename)
+            path, package_of = place_of(frame.f_code.co_filename)
             where = f"{path}:{frame.f_code.co_qualname}"
             if path == GENERATED:
                 # Constructors of dataclasses and Avro's readers and writers: who called says which.
@@ -92,7 +92,7 @@ def sampled() -> Generator[Samples]:
 _places: dict[str, tuple[str, str]] = {}
 
 
-def _place(file: str) -> tuple[str, str]:
+def place_of(file: str) -> tuple[str, str]:
     """A short name of a file, and the package of this repository that it is in, or ""."""
     found = _places.get(file)
     if found is None and file.startswith("<"):
@@ -114,4 +114,4 @@ def _caller(frame: FrameType) -> str:
     before = frame.f_back
     while before is not None and before.f_code.co_filename.startswith("<"):
         before = before.f_back
-    return "nobody" if before is None else f"{_place(before.f_code.co_filename)[0]}:{before.f_code.co_qualname}"
+    return "nobody" if before is None else f"{place_of(before.f_code.co_filename)[0]}:{before.f_code.co_qualname}"
