@@ -198,6 +198,19 @@ class ViewHost:
         return self._serving.error
 
     @property
+    def fault(self) -> str:
+        """Why somebody has to act before the view goes on in this process; "" if nobody has.
+
+        A copy whose file was deleted under the process is written on and can be read by nobody.
+        """
+        if self._copy is None or self._files.link.exists():
+            return ""
+        return (
+            f"expected the file of the view {self.view.name!r} at {self._files.link}, found none: it was deleted under "
+            "this process; start the process again, which makes it anew from the journals"
+        )
+
+    @property
     def waiting_for(self) -> str:
         """What passes by itself, such as a log that can't be reached; "" if nothing."""
         return self._serving.projector.waiting_for()

@@ -19,6 +19,7 @@ took, so the busier the loop, the more appends share a transaction.
 """
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,6 +36,8 @@ from interlock.projections.store import Place, Store, StoreAway, StoreBroken
 from interlock.projections.view import CannotFold, View
 
 T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
 
 EVENTS_PER_TRANSACTION_MAX = 1_000
 """Some twenty milliseconds of folding, in which nothing else runs on the loop; with fewer, writing costs more."""
@@ -258,6 +261,8 @@ class Projector:
 
     async def _guarded_read(self, shard: Shard) -> None:
         """Reads a shard for ever; what ends it ends the projector."""
+                if not self.store_away:
+                    logger.warning("the view %s waits: %s", self._view.name, error)
         try:
             await self._read(shard)
         except Exception as error:  # noqa: BLE001 - it is raised again by `run`

@@ -8,6 +8,7 @@ still pending (PRJ-02, PRJ-07).
 
 from interlock.domain.messages import ProjectionAnswered
 from interlock.projections.host import ViewHost
+from interlock.projections.reader import WarmingUp
 from interlock.projections.trigger_index.query import TriggerIndex
 
 
@@ -22,7 +23,12 @@ class TriggerIndexHolder:
         """An answer for each candidate that is staged, has its rows here, and was not recorded as prepared."""
         if not self._host.caught_up:
             return []
+        try:
+            asks = self._index.asks()
+        except WarmingUp:
+            # The copy that serves is just being replaced, or somebody has deleted it.
+            return []
         return [
             ProjectionAnswered(shell=ask.shell, publication_id=ask.publication_id, kind=ask.kind, prepared=True)
-            for ask in self._index.asks()
+            for ask in asks
         ]

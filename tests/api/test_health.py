@@ -1,14 +1,18 @@
 """Health: it says what is so."""
 
 import asyncio
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
+import pytest
+
 from interlock.log.faults import LANDS, SEEN, Answer, AskOutcome, SendOutcome
 from interlock.log.memory import MemoryLog
 from interlock.log.port import Shard
-from tests.api.service import WAIT_S, Absence, Service, ready, serving
+from interlock.projections.store import Store, StoreAway
+from tests.api.service import WAIT_S, Absence, Service, document, ready, serving
 
 
 async def test_a_process_is_ready_once_all_is_there_and_says_what_is_missing_before(tmp_path: Path) -> None:
@@ -48,6 +52,40 @@ async def test_what_stands_still_until_somebody_acts_makes_a_process_dead(servic
     answer = await service.http.get("/health/live")
     assert answer.status_code == 503
     assert answer.json()["problems"] == ["replica of publishing: expected an event, found none"]
+
+
+async def test_a_view_that_can_not_be_written_makes_a_process_unready_and_not_dead(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It answers, and falls behind meanwhile."""
+
+    def full(self: Store, *_: object, **__: object) -> None:
+        raise StoreAway("database or disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "transact", full)
+        await service.post("/v1/publish", {"document": document(), "wait": 0}, 202)
+        while (answer := await service.http.get("/health/ready")).status_code == 200:
+            await service.engine.views["slots"].changed(1.0)
+        assert any("waits: database or disk is full" in problem for problem in answer.json()["problems"])
+        assert (await service.http.get("/health/live")).status_code == 200
+    assert (await service.http.get("/health/ready", params={"wait": WAIT_S})).status_code == 200
+
+
+async def test_views_that_are_deleted_under_a_process_make_it_dead_and_a_start_makes_them_anew(tmp_path: Path) -> None:
+    """Proves: PRJ-06."""
+    async with ready(tmp_path) as service:
+        shutil.rmtree(tmp_path / "views")
+        answer = await service.http.get("/health/live")
+        assert answer.status_code == 503
+        assert all("start the process again, which makes it anew" in problem for problem in answer.json()["problems"])
+        assert len(answer.json()["problems"]) == len(service.engine.views)
+        # What answers candidates reads such a file too; it must not end for it, and not answer.
+        pending = await service.post("/v1/publish", {"document": document(), "wait": 1}, 202)
+        assert pending["status"] == "pending"
+        assert len((await service.http.get("/health/live")).json()["problems"]) == len(service.engine.views)
+    async with ready(tmp_path) as service:
+        assert (await service.http.get("/health/live")).status_code == 200
 
 
 class FullForTurns(Absence):

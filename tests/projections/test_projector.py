@@ -243,7 +243,9 @@ def test_a_log_that_is_away_is_waited_for_and_said_to_be(tmp_path: Path) -> None
     run_virtual(main())
 
 
-def test_a_file_that_is_away_is_waited_for_and_each_append_applied_once(tmp_path: Path, broken_store: Breaker) -> None:
+def test_a_file_that_is_away_is_waited_for_and_each_append_applied_once(
+    tmp_path: Path, broken_store: Breaker, caplog: pytest.LogCaptureFixture
+) -> None:
     """The store fails in the middle of its transactions; afterwards the rows are those of one application (case E6).
 
     Proves: PRJ-07.
@@ -264,6 +266,9 @@ def test_a_file_that_is_away_is_waited_for_and_each_append_applied_once(tmp_path
             assert host.waiting_for == ""
             live = host.digest()
         assert broken_store.failures >= 2
+        (told,) = [record.message for record in caplog.records if "waits" in record.message]
+        assert told.startswith("the view executions waits: expected to use ")
+        assert "disk is full" in told
         async with projecting(journals, tmp_path / "fresh") as host:
             await caught_up(host)
             assert host.digest() == live

@@ -162,6 +162,7 @@ class Engine:
         found = list(self._faults)
         for host in self.hosts:
             found += host.faults()
+        found += [view.fault for view in self.views.values() if view.fault]
         if self.replica.fault is not None:
             found.append(f"replica of publishing: {self.replica.fault}")
         return found
@@ -172,6 +173,8 @@ class Engine:
         for name, view in self.views.items():
             if not view.caught_up:
                 found.append(view.error or f"view {name} is warming up")
+            elif view.waiting_for:
+                found.append(f"view {name} waits: {view.waiting_for}")
         if not self.replica.warm:
             found.append("the replica of publishing is warming up")
         return found
