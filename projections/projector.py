@@ -16,12 +16,15 @@ Nothing but the file is changed: what has to leave the process is asked from the
 What would surprise: folding and writing happen on the event loop, in transactions that are kept short by a bound on
 their events. A lone append is stored at once. A live view that has just written rests for some times as long as that
 took, so the busier the loop, the more appends share a transaction.
+That is into the file's write-ahead log; from there a thread brings them into the file, which means waiting for the
+disk, and until it has the view writes no more.
 """
 
 import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
@@ -35,9 +38,9 @@ from interlock.projections.sqlite_rows import SqliteRows
 from interlock.projections.store import Place, Store, StoreAway, StoreBroken
 from interlock.projections.view import CannotFold, View
 
-T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
 
 EVENTS_PER_TRANSACTION_MAX = 1_000
 """Some twenty milliseconds of folding, in which nothing else runs on the loop; with fewer, writing costs more."""
@@ -119,6 +122,8 @@ class Projector:
         self._failure: ViewStopped | None = None
         self._rests_until_s = 0.0
         """By the loop's time."""
+        self._checkpoints: list[asyncio.Future[None]] = []
+        """The last one, once there was any."""
         self._arrived = Waiters()
         self._room = Waiters()
 
@@ -152,7 +157,7 @@ class Projector:
         finally:
             for reader in readers:
                 reader.cancel()
-            await asyncio.gather(*readers, return_exceptions=True)
+            await asyncio.gather(*readers, *self._checkpoints, return_exceptions=True)
 
     async def _round(self) -> None:
         """Stores what there is, or waits until there is something."""
@@ -229,7 +234,16 @@ class Projector:
                 f"the view {self._view.name!r} has stopped: {error}; run a release that can, "
                 "or rebuild the view if its fold was mended"
             ) from error
+        if self._store.checkpoint_due:
+            await self._checkpoint()
         self._places.update(places)
+
+    async def _checkpoint(self) -> None:
+        """Waits, while others run, until what was stored is in the file itself; `run` doesn't end before it is."""
+        self._checkpoints = [asyncio.get_running_loop().run_in_executor(None, self._store.checkpoint)]
+        # The rows are stored already; where the file can't be used now, the next transaction says so.
+        with suppress(StoreAway, StoreBroken):
+            await asyncio.shield(self._checkpoints[0])
 
     def _settle(self) -> None:
         """Notes how far everything is stored."""
@@ -249,6 +263,8 @@ class Projector:
             try:
                 result = call()
             except StoreAway as error:
+                if not self.store_away:
+                    logger.warning("the view %s waits: %s", self._view.name, error)
                 self.store_away = str(error)
                 self._changed()
                 await asyncio.sleep(back_off_s)
@@ -261,8 +277,6 @@ class Projector:
 
     async def _guarded_read(self, shard: Shard) -> None:
         """Reads a shard for ever; what ends it ends the projector."""
-                if not self.store_away:
-                    logger.warning("the view %s waits: %s", self._view.name, error)
         try:
             await self._read(shard)
         except Exception as error:  # noqa: BLE001 - it is raised again by `run`

@@ -38,10 +38,9 @@ class SqliteRows:
         """Removes the row with this key, if there is one."""
         self._of(table).put(key, None)
 
-    def flush(self) -> None:
-        """Writes what has changed."""
-        for changes in self._tables.values():
-            changes.flush()
+    def flush(self) -> int:
+        """Writes what has changed, and tells how many rows that were."""
+        return sum([changes.flush() for changes in self._tables.values()])
 
     def _of(self, table: Table[R]) -> "_Changes[R]":
         try:
@@ -102,9 +101,10 @@ class _Changes(Generic[R]):
                 self._by_first.setdefault(key[0], []).append(key)
         return [key for key in self._by_first.get(prefix[0], ()) if key[: len(prefix)] == prefix]
 
-    def flush(self) -> None:
-        if not self._changed:
-            return
+    def flush(self) -> int:
+        count = len(self._changed)
+        if not count:
+            return 0
         gone = [key for key, row in self._changed.items() if row is None]
         if gone:
             self._connection.executemany(self._delete, gone)
@@ -114,6 +114,7 @@ class _Changes(Generic[R]):
         self._changed, self._by_first = {}, None
         if self._table.reread:
             self._remember(gone, kept)
+        return count
 
     def _remember(self, gone: list[Key], kept: dict[Key, R]) -> None:
         for key in gone:

@@ -10,6 +10,7 @@ and they are folded again.
 
 import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -47,6 +48,13 @@ BUSY_FIRST_MS = 2_000
 BUSY_MS = 20
 """How long everything after it does. It is short, since the whole process waits meanwhile: whoever holds the file for
 longer, a copy or somebody's own transaction, is waited for by trying again (`StoreAway`)."""
+
+
+ROWS_PER_CHECKPOINT = 2_000
+"""So many rows are written to the write-ahead log before they are brought into the file, which takes tens of
+milliseconds of waiting for the disk: some ten megabytes."""
+PAGES_BEFORE_SQLITE_DOES = 16_000
+"""The write-ahead log's length at which a commit does it by itself: when nobody has, for whatever reason."""
 
 
 class StoreAway(Exception):
@@ -90,6 +98,13 @@ class Store:
         self._connection: sqlite3.Connection | None = None
         self._rows: SqliteRows | None = None
         self._opened = False
+        self._rows_to_bring = 0
+        """How many rows were written since the last checkpoint began."""
+
+    @property
+    def checkpoint_due(self) -> bool:
+        """Whether `checkpoint` is worth its time."""
+        return self._rows_to_bring >= ROWS_PER_CHECKPOINT
 
     def marks(self) -> Marks:
         """What the file says of itself."""
@@ -104,7 +119,7 @@ class Store:
 
         def work(connection: sqlite3.Connection, rows: SqliteRows) -> None:
             fold(rows)
-            rows.flush()
+            self._rows_to_bring += rows.flush()
             connection.executemany(
                 "INSERT INTO _positions VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (topic, partition) DO UPDATE SET"
                 " topic_id = excluded.topic_id, base = excluded.base, append_id = excluded.append_id,"
@@ -131,6 +146,18 @@ class Store:
         return self._do(
             lambda connection, _: digest({table.name: select_all(connection, table) for table in self._view.tables})
         )
+
+    def checkpoint(self) -> None:
+        """Brings what is in the write-ahead log into the file. It waits for the disk, so it is made for a thread: it
+        uses a connection of its own, and whoever writes meanwhile only leaves more to the next one."""
+        self._rows_to_bring = 0
+        try:
+            uri = f"{self.path.absolute().as_uri()}?mode=rw"
+            with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as connection:
+                connection.execute("PRAGMA synchronous=NORMAL")
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        except sqlite3.Error as error:
+            raise self._explained(error) from error
 
     def flush_to_file(self) -> None:
         """Brings what is in the write-ahead log into the file and onto the disk, as far as readers let it."""
@@ -162,16 +189,19 @@ class Store:
             return work(*self._open())
         except sqlite3.Error as error:
             self._abandon()
-            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-            if code in _AWAY:
-                raise StoreAway(f"expected to use {self.path}, found: {error}; it is tried again") from error
-            raise StoreBroken(
-                f"expected {self.path} to hold the view {self._view.name!r}, found: {error}; "
-                f"drop the view, then it is made anew from the log"
-            ) from error
+            raise self._explained(error) from error
         except BaseException:
             self._abandon()
             raise
+
+    def _explained(self, error: sqlite3.Error) -> StoreAway | StoreBroken:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        if code in _AWAY:
+            return StoreAway(f"expected to use {self.path}, found: {error}; it is tried again")
+        return StoreBroken(
+            f"expected {self.path} to hold the view {self._view.name!r}, found: {error}; "
+            f"drop the view, then it is made anew from the log"
+        )
 
     def _abandon(self) -> None:
         connection, self._connection, self._rows = self._connection, None, None
@@ -189,6 +219,7 @@ class Store:
                 connection.execute(f"PRAGMA busy_timeout={BUSY_MS if self._opened else BUSY_FIRST_MS}")
                 connection.execute("PRAGMA journal_mode=WAL").fetchall()
                 connection.execute("PRAGMA synchronous=NORMAL")
+                connection.execute(f"PRAGMA wal_autocheckpoint={PAGES_BEFORE_SQLITE_DOES}").fetchall()
                 self._make_tables(connection)
                 connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")
             except BaseException:

@@ -78,7 +78,7 @@ class _SeededJump(Jump):
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """A loop whose `time()` jumps to the next timer."""
+    """A loop whose `time()` jumps to the next timer. Whatever is given to threads runs on the loop's own."""
 
     _scheduled: list[asyncio.TimerHandle]
     """The loop's own heap of timers, the next one first."""
@@ -93,6 +93,26 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         """Seconds since the loop was made."""
         return self._jump.now_s
+
+    def run_in_executor(self, executor: object, func: Callable[..., T], *args: object) -> asyncio.Future[T]:
+        """Runs `func` here, a little later: time would not wait for a thread."""
+        answer: asyncio.Future[T] = self.create_future()
+
+        def job() -> None:
+            if answer.cancelled():
+                return
+            try:
+                answer.set_result(func(*args))
+            except StopIteration as error:
+                answer.set_exception(RuntimeError(f"expected a result, found {error!r}, which no future can hold"))
+            except Exception as error:  # noqa: BLE001 - a thread hands whatever it is to who waits for it
+                answer.set_exception(error)
+
+        self._do_later(job)
+        return answer
+
+    def _do_later(self, job: Callable[[], None]) -> None:
+        self.call_soon(job)
 
     def _next_timer_s(self) -> float | None:
         return self._scheduled[0].when() if self._scheduled else None
@@ -135,22 +155,9 @@ class SeededLoop(VirtualLoop):
         their time is long over. None lets everybody go on."""
         self._order.stand(stands)
 
-    def run_in_executor(self, executor: object, func: Callable[..., T], *args: object) -> asyncio.Future[T]:
-        """Runs `func` here, some steps later, as if a thread had taken a while."""
-        answer: asyncio.Future[T] = self.create_future()
-
-        def job() -> None:
-            if answer.cancelled():
-                return
-            try:
-                answer.set_result(func(*args))
-            except StopIteration as error:
-                answer.set_exception(RuntimeError(f"expected a result, found {error!r}, which no future can hold"))
-            except Exception as error:  # noqa: BLE001 - a thread hands whatever it is to who waits for it
-                answer.set_exception(error)
-
+    def _do_later(self, job: Callable[[], None]) -> None:
+        """A step of its own, as if a thread had taken a while."""
         self._order.add_step(asyncio.Handle(job, (), self))
-        return answer
 
     def _write_to_self(self) -> None:
         """Nobody sleeps, so nobody has to be woken."""
