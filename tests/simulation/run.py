@@ -26,6 +26,7 @@ from tests.simulation.checks.judge import Judge
 from tests.simulation.clients import Clients
 from tests.simulation.items import Item
 from tests.simulation.plan import Plan
+from tests.simulation.spinning import Spinning, watching
 from tests.simulation.trace import Trace, TraceHandler
 from tests.simulation.troubles import Troubles
 from tests.simulation.world import ALL_VERSIONS, World
@@ -39,6 +40,8 @@ CONVERGED_S: Final = 900.0
 minutes, the longest activity half a minute, and what follows each other in one run is at most a handful."""
 STEPS_MAX: Final = 500_000
 """Of the loop; a run of the usual length takes some 30,000. One that takes so many turns in a circle."""
+STEP_CPU_S_MAX: Final = 30.0
+"""How long one step may take; a whole run takes some 3 s. One that takes so long goes round without waiting."""
 TROUBLES_END_S: Final = 120.0
 """How long the last trouble may take to be over."""
 SCRATCH: Final = Path("/dev/shm")
@@ -91,7 +94,12 @@ def run(plan: Plan, *, whole: bool = False) -> Result:
     """
     began = time.process_time()
     with tempfile.TemporaryDirectory(dir=SCRATCH if SCRATCH.is_dir() else None, prefix="simulation-") as folder:
-        result = run_virtual(_Run(plan, whole=whole).whole(Path(folder)), seed=plan.seed)
+        one = _Run(plan, whole=whole)
+        try:
+            result = run_virtual(one.whole(Path(folder)), seed=plan.seed)
+        except Spinning as spinning:
+            result = one.result
+            result.violation = spinning.violation
     result.cpu_s = time.process_time() - began
     return result
 
@@ -147,18 +155,19 @@ class _Run:
             ),
             seed=self._plan.seed,
         )
-        result = Result(plan=self._plan, trace=world.trace)
+        self.result = result = Result(plan=self._plan, trace=world.trace)
         loop = cast("SeededLoop", asyncio.get_running_loop())
         self._circling = loop.create_future()
         loop.after_each(self._count_steps, every=1_000)
         async with self._logging():
             try:
-                with self._judge.watching():
+                with self._judge.watching(), watching(lambda: loop.steps, STEP_CPU_S_MAX):
                     await self._guarded()
             except Violation as violation:
                 result.violation = violation
                 world.trace.add("judge", f"VIOLATION {violation}")
-            result.steps, result.virtual_s = loop.steps, loop.time()
+            finally:
+                result.steps, result.virtual_s = loop.steps, loop.time()
             if result.violation is None:
                 await world.close()
             if self._digests:
