@@ -7,6 +7,7 @@ what it gives that is no descriptor, fails the publish and names it.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Protocol, cast
 
@@ -239,6 +240,15 @@ def _failed(provider: TriggerProvider, node: str, place: str, error: BaseExcepti
     found = raised(error)
     sentence = f"Expected provider {provider.id!r} to describe {node}, or to pass it by, found that it raised {found}."
     return of_fault("invalid", sentence, "provider-raised", place, "a description", found)
+
+
+def named(extension: object) -> str:
+    """What an extension is called where it fails: its id, or its class if that can't be read."""
+    with suppress(Exception):
+        identity: object = getattr(extension, "id", None)
+        if isinstance(identity, str) and name_fault(identity) is None:
+            return identity
+    return type(extension).__name__
 
 
 def raised(error: BaseException) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from interlock.domain.definitions.executable import Route, Trigger
-from interlock.domain.definitions.providers import raised
+from interlock.domain.definitions.providers import named, raised
 from interlock.domain.definitions.schedules import schedule_of
 from interlock.domain.messages import ProjectionAnswered
 from interlock.projections.trigger_index.offers import RouteRow, ScheduleRow
@@ -56,15 +56,25 @@ async def observed(
 ) -> str:
     """Tells every observer; "" if all took it, else why not, naming the one that didn't."""
     for observer in observers:
-        name = type(observer).__name__
+        # In a task of its own: what cancels that one is the observer's doing, and not the end of whoever tells it.
+        telling = asyncio.create_task(_told(observer, publication), name=f"publication observer {named(observer)}")
         try:
-            name = observer.id
-            async with asyncio.timeout(within_s):
-                await observer.prepared(publication)
-        except TimeoutError:
-            return f"publication observer {name!r} took longer than {within_s:g} s, or raised TimeoutError"
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a third party raises, it is its own
-            return f"publication observer {name!r} raised {raised(error)}"
+            await asyncio.wait([telling], timeout=within_s)
+            if not telling.done():
+                return f"publication observer {named(observer)!r} took longer than {within_s:g} s"
+            if why := telling.result():
+                return why
+        finally:
+            telling.cancel()
+    return ""
+
+
+async def _told(observer: PublicationObserver, publication: PreparedPublication) -> str:
+    """Tells one observer; "" if it took it, else what it raised."""
+    try:
+        await observer.prepared(publication)
+    except (Exception, SystemExit, asyncio.CancelledError) as error:  # noqa: BLE001 - it is the third party's own
+        return f"publication observer {named(observer)!r} raised {raised(error)}"
     return ""
 
 

@@ -33,10 +33,21 @@ class Observer:
 def test_the_first_observer_that_fails_is_named_and_those_behind_it_are_not_told() -> None:
     """Proves: TRG-06"""
     last = Observer("last")
-    for raises in (RuntimeError("down"), SystemExit(3)):
+    for raises in (RuntimeError("down"), SystemExit(3), TimeoutError(), asyncio.CancelledError()):
         why = run_virtual(observed([Observer("first"), Observer("gateway", raises=raises), last], PUBLICATION))
         assert "publication observer 'gateway' raised" in why
     assert last.told == []
+
+
+def test_whoever_tells_an_observer_can_still_be_cancelled() -> None:
+    async def story() -> None:
+        telling = asyncio.create_task(observed([Observer("slow", takes_s=5)], PUBLICATION))
+        await asyncio.sleep(1)
+        telling.cancel()
+        await asyncio.wait([telling])
+        assert telling.cancelled()
+
+    run_virtual(story())
 
 
 def test_what_an_observer_raises_can_be_sent_whatever_it_says() -> None:
