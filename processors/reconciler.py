@@ -24,6 +24,7 @@ from interlock.domain.messages import RepairProjection
 from interlock.domain.publishing.reconciliation.called import Called, called_for
 from interlock.domain.publishing.reconciliation.events import Standing
 from interlock.log.port import LogError
+from interlock.processors.leisure import Leisure
 from interlock.processors.ports import Ids
 from interlock.processors.truth import Truth
 from interlock.projections.compare import Difference, KeyedRow, differences
@@ -31,8 +32,8 @@ from interlock.projections.compare import Difference, KeyedRow, differences
 log = logging.getLogger(__name__)
 
 ROWS_AT_ONCE: Final = 200
-"""Rows that are read, and publications that are compared, before others on the loop have their turn: some milliseconds.
-A pass over an index of 10,000 slots takes a second or two, of which nobody may notice anything."""
+"""Rows that are read, and publications that are compared, before others on the loop have their turn, at the latest.
+A pass over an index of 10,000 slots takes a second or two of CPU time, of which nobody may notice anything."""
 LAG_S: Final = 2.0
 """How long a pass waits for a copy that is a moment behind another one; what is further behind has the next pass."""
 LAG_LOOK_S: Final = 0.02
@@ -200,14 +201,15 @@ class Reconciler:
         await self._truth.advance(held.position)
         shard = self._truth.shard
         publications = 0
+        leisure = Leisure()
         for publication_id in sorted({*shard.publications, *held.rows}):
             called = called_for(shard, publication_id)
             differ = list(differences(copy.called(called), sorted(held.rows.get(publication_id, ()))))
             if differ:
                 found.append(_finding(copy, called, held.position, differ))
             publications += 1
-            if publications % ROWS_AT_ONCE == 0:
-                await asyncio.sleep(0)
+            if leisure.due or publications % ROWS_AT_ONCE == 0:
+                await leisure.rest()
         return Compared(
             holder=copy.name,
             kind=copy.kind,
@@ -274,10 +276,11 @@ class Reconciler:
 async def gathered(rows: Iterable[tuple[str, KeyedRow]]) -> dict[str, list[KeyedRow]]:
     """Rows by their publication, taken a few at a time; they have to be of one moment by themselves."""
     found: dict[str, list[KeyedRow]] = {}
+    leisure = Leisure()
     for number, (publication_id, row) in enumerate(rows, 1):
         found.setdefault(publication_id, []).append(row)
-        if number % ROWS_AT_ONCE == 0:
-            await asyncio.sleep(0)
+        if leisure.due or number % ROWS_AT_ONCE == 0:
+            await leisure.rest()
     return found
 
 

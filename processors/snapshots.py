@@ -24,6 +24,7 @@ from typing import Final, NamedTuple
 
 from interlock.log.journal import JournalReader, LogChanged, Position
 from interlock.log.port import Log, OffsetGone, Shard
+from interlock.processors.leisure import Leisure
 from interlock.processors.ports import SnapshotStore
 from interlock.schemas.states import StateFormat
 
@@ -80,6 +81,8 @@ class Keeper:
         self._size = 0
         """Records that the last snapshot is worth, by its bytes; it would cost more than they to write more often."""
         self._writing: asyncio.Task[None] | None = None
+        self._hurries = False
+        """Whether somebody waits for what is being written."""
 
     # ---- loading ----------------------------------------------------------------------------------------------
 
@@ -164,6 +167,7 @@ class Keeper:
 
     async def finish(self, position: Position, *states: object) -> None:
         """The last one, before an orderly end; returns once it is there, or can't be."""
+        self._hurries = True
         if self._writing is not None:
             await asyncio.gather(self._writing, return_exceptions=True)
         if self._records:
@@ -192,14 +196,16 @@ class Keeper:
         at = {"base": position.base, "id": position.id, "number": position.number, "events": position.events}
         block = bytearray(json.dumps(self._bound | {"position": at}).encode() + b"\n")
         digest, size = hashlib.sha256(), 0
+        leisure = Leisure()
         for line in self._form.lines(*states):
             block += line
-            await asyncio.sleep(0)
+            await (asyncio.sleep(0) if self._hurries else leisure.rest())
             if len(block) >= BLOCK_BYTES:
                 digest.update(block)
                 size += len(block)
                 yield bytes(block)
                 block.clear()
+                leisure.begin()
         digest.update(block)
         self._size = (size + len(block)) // RECORD_BYTES
         yield bytes(block) + json.dumps({"sha256": digest.hexdigest()}).encode() + b"\n"

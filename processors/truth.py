@@ -9,7 +9,6 @@ what calls for none (claims, references, unpublishes) is passed over; so it take
 of history.
 """
 
-import asyncio
 from collections import deque
 from typing import Final
 
@@ -25,11 +24,12 @@ from interlock.domain.publishing.slot.events import SlotEvent
 from interlock.log.frame import Append
 from interlock.log.journal import Breath, JournalReader
 from interlock.log.port import Log, LogError, Shard
+from interlock.processors.leisure import Leisure
 from interlock.processors.mail import recorded_events
 from interlock.processors.ports import Codec
 
 APPENDS_AT_ONCE: Final = 100
-"""Appends that are folded before others on the loop have their turn: some milliseconds."""
+"""Appends that are folded before others on the loop have their turn, at the latest."""
 _ENDS = (PublicationFailed, PublicationSuperseded, PublicationRetired)
 
 
@@ -52,6 +52,7 @@ class Truth:
     async def advance(self, position: int) -> None:
         """Folds up to a position that somebody has read. Raises `LogError`, also where the journal ends before it."""
         reader = self._reader = self._reader or JournalReader(self._log, self._journal)
+        leisure = Leisure()
         while self.position < position:
             if not self._ahead:
                 self._ahead.extend(await reader.read(self._wait_s))
@@ -60,14 +61,15 @@ class Truth:
                         f"expected append {position} in {self._journal}, found {self.position} to be the last one; "
                         "is this the log that the rows were made from?"
                     )
+                leisure.begin()
                 continue
             append = self._ahead.popleft()
             for stream, event in recorded_events(self._codec, self._journal, append):
                 self._apply(stream, event)
             self.position = append.frame.number
             await self._breath.after(append.frame.size)
-            if self.position % APPENDS_AT_ONCE == 0:
-                await asyncio.sleep(0)
+            if leisure.due or self.position % APPENDS_AT_ONCE == 0:
+                await leisure.rest()
 
     async def close(self) -> None:
         """Ends reading."""
