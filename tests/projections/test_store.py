@@ -36,12 +36,14 @@ def in_the_file(path: Path) -> int:
 
 
 def test_a_checkpoint_is_due_after_so_many_rows_and_brings_them_into_the_file(store: Store) -> None:
+    due: list[bool] = []
     write(store, 0, ROWS_PER_CHECKPOINT - 1)
-    assert not store.checkpoint_due
+    due.append(store.checkpoint_due)
     write(store, ROWS_PER_CHECKPOINT, 1)
-    assert store.checkpoint_due
+    due.append(store.checkpoint_due)
     store.checkpoint()
-    assert not store.checkpoint_due
+    due.append(store.checkpoint_due)
+    assert due == [False, True, False]
     assert in_the_file(store.path) == ROWS_PER_CHECKPOINT
     write(store, ROWS_PER_CHECKPOINT + 1, 1)
     assert in_the_file(store.path) == ROWS_PER_CHECKPOINT
