@@ -437,7 +437,7 @@ class Ownership:
             detail=f"expected a message of this engine, found {type(error).__name__}: {error}"[:512],
             excerpt=stored.value[:1024].decode("latin-1"),
             size=len(stored.value),
-            rejected_at_ms=unit.now_ms,
+            rejected_at_ms=stored.time_ms,
             origin=origin,
         )
         here = f"{self._inbox}@{stored.offset}"

@@ -27,7 +27,7 @@ RoutingMessage = RouteStimulus | RejectStimulus | RegisterWait | WithdrawWait | 
 def decide(
     shard: RoutingShard,
     message: RoutingMessage,
-    now_ms: int,
+    landed_ms: int,
     *,
     bindings: BindingLookup,
     position: int,
@@ -36,20 +36,21 @@ def decide(
 ) -> Decided:
     """The events and intents of one message, or NOTHING; routing refuses nothing, its refusals are dead letters.
 
-    `bindings` answers at `position` of the publishing journal. `skew_ms` is by how much two processes' clocks may
-    differ (`max_clock_skew`).
+    `landed_ms` is when the log took the message, by the log's clock: nothing that it tells of is later, but for what
+    clocks may differ by. `bindings` answers at `position` of the publishing journal. `skew_ms` is by how much two
+    processes' clocks may differ (`max_clock_skew`).
     """
     match message:
         case RouteStimulus():
-            return route(shard, message, now_ms, bindings=bindings, skew_ms=skew_ms)
+            return route(shard, message, landed_ms, bindings=bindings, skew_ms=skew_ms)
         case RegisterWait():
-            return register(shard, message, now_ms, skew_ms=skew_ms)
+            return register(shard, message, landed_ms, skew_ms=skew_ms)
         case WithdrawWait():
             return withdraw(shard, message)
         case ResumeDeclined():
             return decline(shard, message, skew_ms=skew_ms)
         case RejectStimulus():
-            return reject(shard, message, now_ms, skew_ms=skew_ms)
+            return reject(shard, message, landed_ms, skew_ms=skew_ms)
         case DecideAt():
             return _reached(message, position, partition)
 

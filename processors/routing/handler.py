@@ -57,13 +57,15 @@ class RoutingHandler(Taskless):
         message = received.message
         if not isinstance(message, RoutingMessage):
             raise TypeError(f"expected a message to routing, found {type(message).__name__}")
-        return self._decide(message, unit)
+        # The log's time, not this process's: a clock that is wrong here must neither move the shard's own clock ahead,
+        # which would forget what may still be repeated, nor make what arrived look older than it is.
+        return self._decide(message, received.time_ms, unit)
 
-    def _decide(self, message: RoutingMessage, unit: Unit) -> Decided:
+    def _decide(self, message: RoutingMessage, landed_ms: int, unit: Unit) -> Decided:
         return decide(
             self.shard,
             message,
-            unit.now_ms,
+            landed_ms,
             bindings=self._bindings,
             position=unit.publishing,
             partition=self._partition,
@@ -89,7 +91,7 @@ class RoutingHandler(Taskless):
             detail=f"expected a stimulus that fits into an append with all that it starts, found: {why}",
             excerpt=excerpt(message.data),
             size=len(message.data),
-            rejected_at_ms=unit.now_ms,
+            rejected_at_ms=min(message.arrived_at_ms, unit.now_ms),
             origin=message.origin,
         )
-        return self._decide(letter, unit)
+        return self._decide(letter, unit.now_ms, unit)
