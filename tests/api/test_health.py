@@ -11,6 +11,7 @@ import pytest
 from interlock.log.faults import LANDS, SEEN, Answer, AskOutcome, SendOutcome
 from interlock.log.memory import MemoryLog
 from interlock.log.port import Shard
+from interlock.processors.reconciler import Reconciler
 from interlock.projections.store import Store, StoreAway
 from tests.api.service import WAIT_S, Absence, Service, document, ready, serving
 
@@ -52,6 +53,25 @@ async def test_what_stands_still_until_somebody_acts_makes_a_process_dead(servic
     answer = await service.http.get("/health/live")
     assert answer.status_code == 503
     assert answer.json()["problems"] == ["replica of publishing: expected an event, found none"]
+
+
+async def test_a_part_that_is_cancelled_or_returns_although_the_process_goes_on_makes_it_dead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def returns(*_: object) -> None:
+        """Ends as nothing may."""
+
+    monkeypatch.setattr(Reconciler, "run", returns)
+    async with ready(tmp_path) as service:
+        (cancelled,) = (each for each in asyncio.all_tasks() if each.get_name() == "preparation of triggers")
+        cancelled.cancel()
+        await asyncio.wait([cancelled])
+        answer = await service.http.get("/health/live")
+        assert answer.status_code == 503
+        ends = ["reconciler: it has returned", "preparation of triggers: it was cancelled"]
+        assert [each.partition(",")[0] for each in answer.json()["problems"]] == ends
+        assert "reconciler has ended" in caplog.text
+        assert "preparation of triggers has ended" in caplog.text
 
 
 async def test_a_view_that_can_not_be_written_makes_a_process_unready_and_not_dead(

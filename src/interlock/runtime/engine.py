@@ -109,6 +109,8 @@ class Engine:
         self._following: asyncio.Task[None] | None = None
         """The task of the replica."""
         self._faults: list[str] = []
+        self._ending = False
+        """Set by `close`, and only it may end the tasks."""
         self._closers: list[Callable[[], Awaitable[None]]] = []
         self.reconciler: Reconciler | None = self._make_reconciler()
         """Compares the rows that this process can see with the slots; None where it sees none that anybody asks for."""
@@ -140,6 +142,7 @@ class Engine:
 
     async def close(self) -> None:
         """Ends in order: first what takes new work, then the shards, then the views."""
+        self._ending = True
         # A shard's last turn may wait for the replica, which therefore follows until they have ended.
         await self._end([task for task in self._tasks if task is not self._following])
         await self._end(self._tasks)
@@ -404,20 +407,29 @@ class Engine:
         self._run("ingress", self.ingress.run())
 
     def _run(self, name: str, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
-        task = asyncio.ensure_future(self._watched(name, work))
+        task = asyncio.create_task(self._watched(name, work), name=name)
         # A task that is cancelled before its first step has not begun with it, and nobody else would end it.
         task.add_done_callback(lambda _: work.close())
         self._tasks.append(task)
         return task
 
     async def _watched(self, name: str, work: Coroutine[object, object, None]) -> None:
+        """Every end but that by `close` is a fault: nobody else would miss what has gone."""
         try:
             await work
         except asyncio.CancelledError:
+            if not self._ending:
+                self._missed(name, "it was cancelled, and not by the end of this process; start the process again")
             raise
         except Unavailable as error:
-            self._faults.append(f"{name}: {error}")
-            log.error("%s has ended: %s", name, error)
+            self._missed(name, str(error))
         except Exception as error:
             self._faults.append(f"{name}: {type(error).__name__}: {error}")
             log.exception("%s has ended", name)
+        else:
+            if not self._ending:
+                self._missed(name, "it has returned, and should go on until this process ends; start the process again")
+
+    def _missed(self, name: str, why: str) -> None:
+        self._faults.append(f"{name}: {why}")
+        log.error("%s has ended: %s", name, why)
