@@ -25,12 +25,13 @@ class Clock:
 async def test_it_rests_for_some_times_as_long_as_it_has_worked(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch)
     leisure = Leisure()
-    assert not leisure.due
+    due = [leisure.due]
     for _ in range(2):
         clock.now_s += 2 * SLICE_S
-        assert leisure.due
+        due.append(leisure.due)
         await leisure.rest()
-        assert not leisure.due, "a rest is no work"
+        due.append(leisure.due)
+    assert due == [False, True, False, True, False], "a rest is no work"
     assert clock.slept_s == pytest.approx([2 * RESTS * SLICE_S] * 2)
 
 
