@@ -91,6 +91,9 @@ def test_a_data_directory_that_another_process_works_in_is_told(tmp_path: Path) 
     ("options", "code", "says"),
     [
         (("--log", "postgres://host"), 2, "sqlite:///path, kafka://host:port or memory:"),
+        (("--log", "sqlite://two-slashes"), 2, "sqlite:///path, kafka://host:port or memory:"),
+        (("--log", "sqlite:///"), 2, "sqlite:///path, kafka://host:port or memory:"),
+        (("--log", "kafka://127.0.0.1:1?prefix=a%20b"), 2, "prefix"),
         (("--log", "sqlite:////proc/none/log.sqlite"), 4, "/proc/none"),
     ],
 )
@@ -99,6 +102,30 @@ def test_a_log_that_cannot_be_used_is_told(tmp_path: Path, options: tuple[str, .
     ended = command("up", "--data", str(tmp_path), "--port", "0", *options)
     assert ended.code == code
     assert says in ended.err
+
+
+def test_a_data_directory_that_takes_no_file_is_told(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "views").write_text("no directory")
+    ended = command("serve", "projector", "--data", str(data), "--log", f"sqlite:///{tmp_path / 'log.sqlite'}")
+    assert ended.code == 1
+    assert f"expected to write to the data directory {data}" in ended.err
+    assert "--data" in ended.err
+    assert "Traceback" not in ended.err
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("INTERLOCK_PREFIX", "a b"), ("INTERLOCK_PREFIX", "../x"), ("INTERLOCK_RECONCILE_S", "inf")]
+)
+def test_a_setting_that_nothing_can_be_done_with_is_told(
+    interlock: Shell, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    """Proves: OPS-01."""
+    monkeypatch.setenv(name, value)
+    ended = interlock("topics", "check")
+    assert ended.code == 2
+    assert name.removeprefix("INTERLOCK_").lower() in ended.err
 
 
 @pytest.mark.parametrize(

@@ -135,6 +135,13 @@ class _Process:
             raise CommandError(Code.FAILED, str(error), kind="state") from error
         except LogError as error:
             raise log_problem(self._plan.settings, error) from error
+        except OSError as error:
+            raise CommandError(
+                Code.FAILED,
+                f"expected to write to the data directory {self._plan.settings.data}, found: {error}; make it "
+                "writable, or name another one with --data or INTERLOCK_DATA",
+                kind="state",
+            ) from error
         finally:
             for task in (starting, stopped):
                 task.cancel()

@@ -26,7 +26,7 @@ def up(log: LogUrl = "", data: Data = None, app: Apps = None, port: Port = None)
 
 def serve(
     roles: Annotated[
-        list[str], typer.Argument(metavar="ROLE…", help="publishing, routing, executions, projector, api.")
+        list[str], typer.Argument(metavar="ROLE…", help="publishing, routing, executions, projector, reconciler, api.")
     ],
     log: LogUrl = "",
     data: Data = None,

@@ -68,7 +68,9 @@ def log_problem(settings: Settings, error: Exception) -> CommandError:
         return CommandError(Code.UNREACHABLE, f"the log can't be used: {error}", kind="unreachable")
     if isinstance(error, OSError):
         return CommandError(
-            Code.UNREACHABLE, f"expected a log at {shown_log(settings)}, found: {error}", kind="unreachable"
+            Code.UNREACHABLE,
+            f"expected a log at {shown_log(settings)}, found: {error}; see --log and --data",
+            kind="unreachable",
         )
     return usage(f"the log at {shown_log(settings)}: {error}")
 

@@ -122,7 +122,7 @@ def blobs_directory(settings: Settings) -> Path | None:
 def _open_log(settings: Settings) -> Backend:
     url = settings.log_url
     scheme = urlsplit(url).scheme
-    if scheme == "sqlite":
+    if scheme == "sqlite" and url.startswith("sqlite:///") and url != "sqlite:///":
         return _sqlite(url)
     if scheme == "kafka":
         return _kafka(settings, url)

@@ -38,8 +38,9 @@ class Settings(BaseSettings):
     """Where the API listens, and where the CLI and the SDK find it."""
     app: Annotated[tuple[str, ...], NoDecode] = ()
     """Modules whose workflows' activities this process can run."""
-    prefix: str = "interlock"
-    """What the names of topics begin with; `?prefix=` in the log's address beats it."""
+    prefix: str = Field(default="interlock", pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$")
+    """What the names of topics begin with: letters, digits, `.`, `_` and `-`; `?prefix=` in the log's address beats
+    it."""
     routing_shards: Count = 4
     """Partitions of routing's journal and inbox; fixed when the topics are created."""
     executions_shards: Count = 4
@@ -67,10 +68,10 @@ class Settings(BaseSettings):
     """How long stimuli and their ids are remembered, in seconds; each takes memory in the process that routes it."""
     session_timeout_ms: int = Field(default=6_000, ge=500)
     """After how long without a sign of life a process's shards go to others."""
-    reconcile_s: float = Field(default=60.0, gt=0)
+    reconcile_s: float = Field(default=60.0, gt=0, allow_inf_nan=False)
     """How often the rows of the trigger index are compared with what the slots call for, in seconds: the view by the
     role `reconciler`, and what routing decides by in each process that routes."""
-    publish_wait_s: float = Field(default=30.0, gt=0)
+    publish_wait_s: float = Field(default=30.0, gt=0, allow_inf_nan=False)
     """How long `publish` waits for "active" before it reports pending."""
     kafka_security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
     """Whether connections to brokers are encrypted (SSL), and whether this client proves who it is (SASL)."""

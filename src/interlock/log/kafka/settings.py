@@ -24,7 +24,7 @@ class KafkaSettings(BaseModel):
 
     bootstrap: tuple[str, ...]
     """`host:port` of some brokers; the rest of the cluster is learned from whichever answers."""
-    prefix: str = "interlock"
+    prefix: str = Field(default="interlock", pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$")
     """What the names of all topics and groups begin with; a restored log gets another one."""
     client_id: str = "interlock"
     """What brokers show in their logs and quotas."""
