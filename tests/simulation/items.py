@@ -279,6 +279,21 @@ class ClockItem(Item):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JumpItem(Item):
+    """A process's clock goes wrong by minutes or days, and is set right after a while."""
+
+    process: str
+    offset_ms: int
+    for_s: float
+    restarts: bool
+    """Whether the process is started anew meanwhile: then it has to refuse to own anything until its clock is right."""
+
+    @property
+    def fault(self) -> str:
+        return "clock jump"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DropItem(Item):
     """An operator throws the rows of a view away."""
 
@@ -321,6 +336,7 @@ FAULTS: Final = (
     "reordering",
     "late news",
     "clock",
+    "clock jump",
     "view dropped",
     "old code",
 )

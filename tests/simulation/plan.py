@@ -31,6 +31,7 @@ from tests.simulation.items import (
     Expected,
     FollowItem,
     Item,
+    JumpItem,
     LagItem,
     MalformedItem,
     MoveItem,
@@ -104,6 +105,8 @@ class Lean:
     """Commands that are sent again after they were answered."""
     lags: int = 0
     """Times at which one process hears late of what publishing decides."""
+    jumps: int = 0
+    """Clocks that go wrong by minutes or days."""
 
 
 USUAL: Final = Lean()
@@ -115,6 +118,8 @@ def draw(seed: int, steps: int, lean: Lean = USUAL) -> Plan:
     cadence: Cadence = "coalesced" if chance.random() < 0.5 else "immediate"
     artist = _Artist(chance, steps)
     items = [*artist.publishes(), *artist.stories(), *artist.errands(), *artist.faults(), *artist.leaning(lean)]
+    # Drawn from a chance of their own, so that what was drawn before there were such items is as it was.
+    items += _Artist(random.Random(f"{seed} later"), steps).later(lean)
     return Plan(seed=seed, steps=steps, cadence=cadence, items=tuple(sorted(items, key=lambda item: item.at_s)))
 
 
@@ -317,6 +322,10 @@ class _Artist:
         draws += [self._reorder, self._lag, *(partial(self._weather, kind) for kind in WEATHERS)]
         return items + [self._chance.choice(draws)() for _ in range(self._steps // 12)]
 
+    def later(self, lean: Lean) -> list[Item]:
+        """What came to plans later."""
+        return [self._jump() for _ in range(1 + lean.jumps)]
+
     def leaning(self, lean: Lean) -> list[Item]:
         """What there is more of; drawn last, so that the rest of a plan is as usual."""
         chance = self._chance
@@ -422,6 +431,19 @@ class _Artist:
             seed=self._seed(),
             process=self._chance.choice((*WORKERS, HOLDER)),
             offset_ms=self._chance.randint(-950, 950),
+        )
+
+    def _jump(self) -> JumpItem:
+        """Forward and back alike, and by minutes as often as by days."""
+        chance = self._chance
+        far_ms = int(60_000 * 5 ** chance.uniform(0.5, 5.0))
+        return JumpItem(
+            at_s=self._at(0.03, 0.9),
+            seed=self._seed(),
+            process=chance.choice((*WORKERS, *WORKERS, HOLDER)),
+            offset_ms=chance.choice((-1, 1)) * far_ms,
+            for_s=round(chance.uniform(2.0, 20.0), 3),
+            restarts=chance.random() < 0.3,
         )
 
     def _drop(self) -> DropItem:

@@ -152,6 +152,7 @@ class _Run:
                 now_ms=world.clock.now_ms,
                 engines=world.engines,
                 views=world.views,
+                shifts=world.shifts,
             ),
             seed=self._plan.seed,
         )
@@ -222,6 +223,7 @@ class _Run:
         await self._ended(troubles, self._plan.ends_s + TROUBLES_END_S, "troubles end")
         await self._calm()
         await self._ended(items, CONVERGED_S, "every patient client is answered")
+        world.pass_by()
         await self._converge()
         for follower in self._clients.followers:
             await follower.check()
@@ -257,7 +259,7 @@ class _Run:
         world.trace.add("plan", "CALM: no faults from here")
         world.sky.clear()
         for process in world.processes.values():
-            process.clock.offset_ms = 0
+            world.shift(process, 0)
             if process.versions != ALL_VERSIONS:
                 await process.stop()
                 process.versions = ALL_VERSIONS

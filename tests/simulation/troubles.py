@@ -15,6 +15,7 @@ from tests.simulation.items import (
     DoubleItem,
     DropItem,
     Item,
+    JumpItem,
     LagItem,
     MoveItem,
     PauseItem,
@@ -66,6 +67,8 @@ class Troubles:
                 await self._double(item, chance)
             case DropItem():
                 await self._drop(item)
+            case JumpItem():
+                await self._jump(item, world.processes[item.process])
             case CrashItem() | PauseItem() | TwinItem() | ClockItem() | ReleaseItem():
                 await self._to_process(item, world.processes[item.process], chance)
             case _:
@@ -76,7 +79,7 @@ class Troubles:
     ) -> None:
         if isinstance(item, ClockItem):
             self._count(item, f"{process.name}'s clock goes from {process.clock.offset_ms} to {item.offset_ms} ms")
-            process.clock.offset_ms = item.offset_ms
+            self._world.shift(process, item.offset_ms)
             return
         async with process.trouble:
             match item:
@@ -92,6 +95,21 @@ class Troubles:
                     await process.stop()
                     process.versions = item.versions
                     await process.start()
+
+    async def _jump(self, item: JumpItem, process: Process) -> None:
+        """What else goes wrong with the process may go wrong meanwhile."""
+        self._count(item, f"{process.name}'s clock is {item.offset_ms / 60_000:+.1f} minutes off")
+        self._world.shift(process, item.offset_ms)
+        right = asyncio.create_task(self._set_right(item, process))
+        if item.restarts:
+            async with process.trouble:
+                await process.stop()
+                await process.start()
+        await right
+
+    async def _set_right(self, item: JumpItem, process: Process) -> None:
+        await asyncio.sleep(item.for_s)
+        self._world.shift(process, 0)
 
     async def _crash(self, item: CrashItem, process: Process, chance: random.Random) -> None:
         loop = cast("SeededLoop", asyncio.get_running_loop())

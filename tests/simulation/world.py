@@ -26,6 +26,7 @@ from interlock.runtime.settings import Settings
 from interlock.runtime.topics import topic_specs, topics_of
 from interlock.schemas.codec import AvroCodec
 from interlock.testing.virtual_time import LoopClock, SeededLoop
+from tests.simulation.checks import Shift
 from tests.simulation.items import CLIENT, HOLDER, SHARDS, WORKERS
 from tests.simulation.plan import Plan
 from tests.simulation.process import Process
@@ -80,6 +81,8 @@ class World:
         self.processes = {process.name: process for process in (*self.workers, self.holder)}
         self.owners: dict[tuple[str, int], tuple[str, ...]] = {}
         """Topic and shard → the processes that are told that it is theirs."""
+        self.shifts: list[Shift] = []
+        """How each process's clock was off, in the order in which it came to that."""
         self._standing: dict[str, None] = {}
         self._tasks: dict[str, dict[asyncio.Task[Any], None]] = {name: {} for name in self.processes}
         loop.set_task_factory(cast("Any", self._new_task))
@@ -113,6 +116,20 @@ class World:
                 for stored in self.broker.partition(Shard(spec.name, partition)).records:
                     found.update(repr(stored).encode())
         return found.hexdigest()[:16]
+
+    # ---- clocks ---------------------------------------------------------------------------------------------------
+
+    def shift(self, process: Process, offset_ms: int) -> None:
+        """A process's clock is off by so much from now on."""
+        process.clock.offset_ms = offset_ms
+        self.shifts.append(Shift(process.name, self.clock.now_ms(), offset_ms))
+
+    def pass_by(self) -> None:
+        """So much time passes at once that what a clock was ahead for is reached, for all machines alike."""
+        ahead_ms = max((shift.offset_ms for shift in self.shifts), default=0)
+        self.trace.add("plan", f"{ahead_ms} ms pass by at once")
+        for clock in (self.clock, *(process.clock for process in self.processes.values())):
+            clock.offset_ms = ahead_ms
 
     # ---- who should own what --------------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """Bugs of routing: which waits and stimuli meet, and at which position of publishing it looks up who has authority."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from interlock.domain.decider import Decided, Decision
@@ -10,7 +11,10 @@ from interlock.domain.routing import decide as routing_decide
 from interlock.domain.routing.shard import RoutingShard
 from interlock.domain.routing.wait import decide as wait_decide
 from interlock.domain.routing.wait.events import WaitTaken
+from interlock.processors.mail import Received
 from interlock.processors.ownership import Ownership
+from interlock.processors.routing.handler import RoutingHandler
+from interlock.processors.unit import Unit
 from tests.simulation.bugs import Catalogue, Swaps
 from tests.simulation.plan import Lean
 
@@ -53,6 +57,18 @@ def a_stimulus_is_routed_again() -> Swaps:
         return original(_Forgetful(shard), message, *args, **kwargs)
 
     return [(routing_decide, "route", route)]
+
+
+@routing.bug(lean=Lean(jumps=6))
+def a_clock_that_is_ahead_is_believed() -> Swaps:
+    """What is said to come from the future moves the shard's own clock there, and it forgets what is repeated a moment
+    later. The mistake: to hold what a message says against one's own clock, which may be the wrong one."""
+    original = RoutingHandler.handle
+
+    def handle(self: RoutingHandler, received: Received, unit: Unit) -> Decided:
+        return original(self, replace(received, time_ms=unit.now_ms), unit)
+
+    return [(RoutingHandler, "handle", handle)]
 
 
 @routing.bug(lean=Lean(publishes=8))

@@ -25,6 +25,17 @@ class Violation(AssertionError):
         self.rule = rule
 
 
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """From a time on, a process's clock is off by so much."""
+
+    process: str
+    since_ms: int
+    """True time."""
+    offset_ms: int
+    """Its clock minus true time."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
     """What a judge may look at; it changes nothing and takes no virtual time that matters."""
@@ -40,3 +51,5 @@ class Seen:
     """The engines that run now, in the order of their processes' names; paused ones included, crashed ones not."""
     views: Callable[[], Path | None]
     """The folder of the views that are held now, or None while nobody holds them."""
+    shifts: Sequence[Shift] = ()
+    """How clocks were off so far, in the order of time; a clock that is in none of them is right."""

@@ -24,6 +24,7 @@ from interlock.projections.views import VIEWS
 from tests.simulation.checks import Seen, Violation
 from tests.simulation.checks.authority import AuthorityCheck
 from tests.simulation.checks.clients import ClientsCheck
+from tests.simulation.checks.clocks import ClocksCheck
 from tests.simulation.checks.deliveries import DeliveriesCheck
 from tests.simulation.checks.meetings import Meetings
 from tests.simulation.checks.readers import ReadersCheck
@@ -50,6 +51,7 @@ class Judge:
         homes = list(self.tapes.journals)
         chance = random.Random(seed)
         self._readers = {home: ReadersCheck(tape, log.broker, chance) for home, tape in self.tapes.journals.items()}
+        self._clocks = ClocksCheck(seen.shifts, skew_ms=skew_ms)
         self.authority = AuthorityCheck()
         self.meetings = {
             home: Meetings(skew_ms=skew_ms, horizon_ms=horizon_ms) for home in homes if home[0] == "routing"
@@ -162,12 +164,12 @@ class Judge:
         home = self.tapes.inbox_of.get(inbox.shard)
         if home is None:
             return
-        for message in inbox.messages[start:]:
+        for message, stored in zip(inbox.messages[start:], inbox.records[start:], strict=True):
             if isinstance(message, ProjectionAnswered):
                 self.authority.answered(message)
             elif home[0] == "routing":
                 if isinstance(message, RouteStimulus | RegisterWait):
-                    self.meetings[home].arrived(message)
+                    self.meetings[home].arrived(message, stored.time_ms)
                 elif isinstance(message, ResumeDeclined):
                     key = (message.execution_id, message.bookmark_id, message.stimulus_id)
                     self.meetings[home].declined.add(key)
@@ -187,6 +189,7 @@ class Judge:
                     self.runs.given[one.execution_id, one.bookmark_id].add((one.stimulus_id, data))
         else:
             self.runs.take(commit)
+        self._clocks.take(commit)
         self.deliveries.frame(commit)
         self._swallowed.take(commit)
         self._shadows[commit.home].take(commit)

@@ -102,12 +102,15 @@ class Meetings:
         self._matched: list[tuple[WaitKey, str, bool]] = []
         """A match that has to come next, and whether the engine may have forgotten its stimulus."""
 
-    def arrived(self, message: RouteStimulus | RegisterWait) -> None:
-        """A message lies in the inbox."""
+    def arrived(self, message: RouteStimulus | RegisterWait, landed_ms: int) -> None:
+        """A message lies in the inbox since a time of the log, and tells of nothing later whatever its sender's clock
+        says."""
+        latest_ms = landed_ms + self._skew_ms
         if isinstance(message, RouteStimulus):
-            self.arrivals[message.stimulus_id].add((message.arrived_at_ms, message.data))
+            self.arrivals[message.stimulus_id].add((min(message.arrived_at_ms, latest_ms), message.data))
         else:
-            self.registrations[message.execution_id, message.bookmark_id].add(message.committed_at_ms)
+            key = (message.execution_id, message.bookmark_id)
+            self.registrations[key].add(min(message.committed_at_ms, latest_ms))
 
     def take(self, commit: Commit) -> None:
         """Follows an append, and says before each event what it has to be."""
@@ -158,9 +161,7 @@ class Meetings:
         within = known is not None and (known.kept or latest_ms - known.since_ms <= self._horizon_ms)
         if within or (known is not None and not event.past_horizon):
             raise Violation("routed-twice", f"expected {event.stimulus_id} to be known, found {fact}")
-        arrivals = {
-            (min(at_ms, fact.time_ms + self._skew_ms), data) for at_ms, data in self.arrivals[event.stimulus_id]
-        }
+        arrivals = self.arrivals[event.stimulus_id]
         if (event.arrived_at_ms, event.data) not in arrivals:
             raise Violation(
                 "arrival-time",
@@ -230,7 +231,7 @@ class Meetings:
         known = self.waits.get(key)
         if known is not None and (known.waiting or self.clock_ms - known.ended_ms <= self._horizon_ms):
             raise Violation("wait-registered-twice", f"expected {key} to be known, found {fact}")
-        times = {min(at_ms, fact.time_ms + self._skew_ms) for at_ms in self.registrations[key]}
+        times = self.registrations[key]
         if event.committed_at_ms not in times:
             raise Violation("committed-time", f"expected one of {times}, found {event.committed_at_ms} in {fact}")
         # What it meets is decided before its own time moves the shard's clock, by which stimuli are forgotten.
