@@ -168,7 +168,7 @@ def describe(part: TriggerPart, position: int, providers: Sequence[TriggerProvid
     for provider in providers:
         try:
             said: object = provider.describe(part)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a third party raises, it is its own
+        except BaseException as error:  # noqa: BLE001 - see `raised`
             return _failed(provider, node, place, error)
         if said is not None:
             owned.append((provider, said))
@@ -244,7 +244,7 @@ def _failed(provider: TriggerProvider, node: str, place: str, error: BaseExcepti
 
 def named(extension: object) -> str:
     """What an extension is called where it fails: its id, or its class if that can't be read."""
-    with suppress(Exception):
+    with suppress(BaseException):
         identity: object = getattr(extension, "id", None)
         if isinstance(identity, str) and name_fault(identity) is None:
             return identity
@@ -252,8 +252,15 @@ def named(extension: object) -> str:
 
 
 def raised(error: BaseException) -> str:
-    """What an extension raised, in a few words of one line."""
-    said = " ".join(str(error).split())
+    """What an extension raised, in a few words of one line.
+
+    Whatever it raises is its own, KeyboardInterrupt too: that would end the process, and each one that takes the same
+    command up again. A real Ctrl-C never comes so, for a process takes its signals otherwise (`interlock.cli.ending`).
+    """
+    try:
+        said = " ".join(str(error).split())
+    except BaseException as second:  # noqa: BLE001 - `__str__` is a third party's code too
+        said = f"(its message can't be read: {type(second).__name__})"
     whole = f"{type(error).__name__}: {said}" if said else type(error).__name__
     return bounded(whole, ERROR_CHARACTERS_MAX)
 

@@ -75,7 +75,7 @@ def _asked(validator: PublicationValidator, candidate: CandidateSet) -> Refusal 
     """What one validator objects to. What it raises, or gives that is no fault, is an objection too."""
     try:
         name, said = validator.id, cast("object", validator.validate(candidate))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a third party raises, it is its own
+    except BaseException as error:  # noqa: BLE001 - see `raised`
         return _broken(validator, f"that it raised {raised(error)}")
     if name_fault(name) or not isinstance(said, list | tuple):
         return _broken(validator, f"{type(said).__name__} from {name!r}")

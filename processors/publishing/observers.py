@@ -73,7 +73,7 @@ async def _told(observer: PublicationObserver, publication: PreparedPublication)
     """Tells one observer; "" if it took it, else what it raised."""
     try:
         await observer.prepared(publication)
-    except (Exception, SystemExit, asyncio.CancelledError) as error:  # noqa: BLE001 - it is the third party's own
+    except BaseException as error:  # noqa: BLE001 - see `raised`
         return f"publication observer {named(observer)!r} raised {raised(error)}"
     return ""
 

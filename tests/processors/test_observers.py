@@ -33,7 +33,8 @@ class Observer:
 def test_the_first_observer_that_fails_is_named_and_those_behind_it_are_not_told() -> None:
     """Proves: TRG-06"""
     last = Observer("last")
-    for raises in (RuntimeError("down"), SystemExit(3), TimeoutError(), asyncio.CancelledError()):
+    cancelled, interrupted = asyncio.CancelledError(), KeyboardInterrupt()
+    for raises in (RuntimeError("down"), SystemExit(3), TimeoutError(), cancelled, interrupted, GeneratorExit()):
         why = run_virtual(observed([Observer("first"), Observer("gateway", raises=raises), last], PUBLICATION))
         assert "publication observer 'gateway' raised" in why
     assert last.told == []

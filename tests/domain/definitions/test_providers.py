@@ -25,7 +25,7 @@ class Provider:
     cardinality: Cardinality = "fan-out"
 
     def describe(self, trigger: TriggerPart) -> Sequence[Descriptor] | Fault | None:
-        if isinstance(self.said, Exception):
+        if isinstance(self.said, BaseException):
             raise self.said
         return cast("Any", self.said) if trigger.type == "gate" else None
 
@@ -52,6 +52,14 @@ def test_a_trigger_that_several_providers_describe_is_refused_naming_them() -> N
     sentence = refusal(GATE, *WITH_GATES, Provider([NORTH]))
     assert '"triggers[1]"' in sentence
     assert "found 2: gate, second" in sentence
+
+
+@pytest.mark.parametrize("error", [RuntimeError("down"), SystemExit(3), KeyboardInterrupt()])
+def test_whatever_a_provider_raises_refuses_the_document_and_names_it(error: BaseException) -> None:
+    """Proves: TRG-02"""
+    sentence = refusal(GATE, *PROVIDERS, Provider(error))
+    assert "Expected provider 'second' to describe" in sentence
+    assert f"found that it raised {type(error).__name__}" in sentence
 
 
 @pytest.mark.parametrize("blank", ["", "  ", "a\x00"])

@@ -32,6 +32,13 @@ class Validator:
         return cast("Sequence[Fault]", self.said)
 
 
+class Unreadable(BaseException):
+    """Its message can't be read."""
+
+    def __str__(self) -> str:
+        raise KeyboardInterrupt
+
+
 OBJECTION = fault("frozen", "event:a", "no releases on Fridays", "one")
 
 
@@ -72,7 +79,9 @@ def test_validators_are_shown_the_whole_set_with_what_it_would_replace() -> None
 
 
 @pytest.mark.parametrize(
-    "said", [RuntimeError("down"), SystemExit(3), None, "no", ["no"], OBJECTION], ids=lambda said: type(said).__name__
+    "said",
+    [RuntimeError("down"), SystemExit(3), KeyboardInterrupt(), Unreadable(), None, "no", ["no"], OBJECTION],
+    ids=lambda said: type(said).__name__,
 )
 def test_a_validator_that_raises_or_says_something_else_fails_the_publish_with_its_name(said: object) -> None:
     """Proves: TRG-06"""
