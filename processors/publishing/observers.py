@@ -9,6 +9,7 @@ What was told may still come to nothing: another candidate may win the slot, or 
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
@@ -21,8 +22,13 @@ from interlock.projections.trigger_index.offers import RouteRow, ScheduleRow
 from interlock.projections.trigger_index.query import TriggerIndex
 from interlock.projections.trigger_index.store import BindingRow
 
+log = logging.getLogger(__name__)
+
 OBSERVE_S: Final = 10.0
 """How long one observer may take, in seconds; candidates wait for all views for `prepare_ms`."""
+
+CALL_OFF_S: Final = 1.0
+"""How long one that took too long may take to end, in seconds, before it is left to itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +67,21 @@ async def observed(
         try:
             await asyncio.wait([telling], timeout=within_s)
             if not telling.done():
+                await _call_off(telling)
                 return f"publication observer {named(observer)!r} took longer than {within_s:g} s"
             if why := telling.result():
                 return why
         finally:
             telling.cancel()
     return ""
+
+
+async def _call_off(telling: asyncio.Task[str]) -> None:
+    """Ends the telling of one observer, if it lets itself be ended: nobody waits for one that doesn't."""
+    telling.cancel()
+    await asyncio.wait([telling], timeout=CALL_OFF_S)
+    if not telling.done():
+        log.warning("%s goes on although it was called off; what comes of it is dropped", telling.get_name())
 
 
 async def _told(observer: PublicationObserver, publication: PreparedPublication) -> str:

@@ -1,10 +1,19 @@
 """What observers can do to an answer: hold it up, turn it into a failure, and nothing else."""
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+import pytest
+
 from interlock.domain.messages import ProjectionAnswered
-from interlock.processors.publishing.observers import OBSERVE_S, Observation, PreparedPublication, observed
+from interlock.processors.publishing.observers import (
+    CALL_OFF_S,
+    OBSERVE_S,
+    Observation,
+    PreparedPublication,
+    observed,
+)
 from interlock.schemas.codec import AvroCodec
 from interlock.testing.virtual_time import run_virtual
 
@@ -64,6 +73,29 @@ def test_an_observer_that_takes_too_long_fails_the_publish() -> None:
     why = run_virtual(observed([Observer("slow", takes_s=OBSERVE_S + 1)], PUBLICATION))
     assert "'slow' took longer than 10 s" in why
     assert run_virtual(observed([Observer("slow", takes_s=OBSERVE_S - 1)], PUBLICATION)) == ""
+
+
+class Stubborn(Observer):
+    """Swallows that it is called off."""
+
+    async def prepared(self, publication: PreparedPublication) -> None:
+        with suppress(asyncio.CancelledError):
+            await super().prepared(publication)
+        await super().prepared(publication)
+
+
+def test_an_observer_that_will_not_be_called_off_fails_the_publish_in_time_and_the_log_names_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Proves: TRG-06"""
+
+    async def story() -> None:
+        why = await observed([Stubborn("stubborn", takes_s=3600)], PUBLICATION)
+        assert "'stubborn' took longer than 10 s" in why
+        assert asyncio.get_running_loop().time() <= OBSERVE_S + CALL_OFF_S
+
+    run_virtual(story())
+    assert "publication observer stubborn goes on although it was called off" in caplog.text
 
 
 def test_an_answer_is_held_up_until_the_observers_have_ended_and_each_is_told_once() -> None:
