@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol, cast
 
 from interlock.domain.definitions.executable import Trigger
-from interlock.domain.definitions.names import name_fault
-from interlock.domain.definitions.providers import raised
+from interlock.domain.definitions.providers import named, raised
 from interlock.domain.definitions.schedules import ScheduleFault, next_ms
 from interlock.domain.refusal import FAULTS_MAX, Fault, Refusal, joined, of_fault
 
@@ -73,25 +72,25 @@ def _never(trigger: Trigger, now_ms: int) -> Refusal | None:
 
 def _asked(validator: PublicationValidator, candidate: CandidateSet) -> Refusal | None:
     """What one validator objects to. What it raises, or gives that is no fault, is an objection too."""
+    name = named(validator)
     try:
-        name, said = validator.id, cast("object", validator.validate(candidate))
+        said = cast("object", validator.validate(candidate))
     except BaseException as error:  # noqa: BLE001 - see `raised`
-        return _broken(validator, f"that it raised {raised(error)}")
-    if name_fault(name) or not isinstance(said, list | tuple):
-        return _broken(validator, f"{type(said).__name__} from {name!r}")
+        return _broken(name, f"that it raised {raised(error)}")
+    if not isinstance(said, list | tuple):
+        return _broken(name, type(said).__name__)
     faults = cast("Sequence[object]", said)
     if not faults:
         return None
     known = [each for each in faults if isinstance(each, Fault)]
     if len(known) < len(faults):
-        return _broken(validator, f"other things than faults from {name!r}")
+        return _broken(name, "other things than faults")
     first, more = known[0], f"; {len(known) - 1} more" if len(known) > 1 else ""
     where = f" at {first.where!r}" if first.where else ""
     sentence = f"Publication validator {name!r} objects{where}: expected {first.expected}, found {first.found}{more}."
     return Refusal("invalid", sentence, (("validator", name),), faults=tuple(known[:FAULTS_MAX]))
 
 
-def _broken(validator: object, found: str) -> Refusal:
-    name = type(validator).__name__
-    sentence = f"Expected publication validator {name} to say what it objects to, found {found}."
-    return of_fault("state", sentence, "validator-failed", "", f"faults, or none, of validator {name}", found)
+def _broken(name: str, found: str) -> Refusal:
+    sentence = f"Expected publication validator {name!r} to say what it objects to, found {found}."
+    return of_fault("state", sentence, "validator-failed", "", f"faults, or none, of validator {name!r}", found)

@@ -89,8 +89,17 @@ def test_a_validator_that_raises_or_says_something_else_fails_the_publish_with_i
     desk.ask(publish("c1"))
     failed = desk.publication("c1").failure
     assert failed is not None
-    assert "Validator" in failed.reason or "freeze" in failed.reason
+    assert "publication validator 'freeze'" in failed.reason
     assert [each.code for each in failed.faults] == ["validator-failed"]
+
+
+def test_a_validator_without_a_proper_id_is_named_by_its_class() -> None:
+    """Proves: TRG-06"""
+    desk = Desk(validators=(Validator(RuntimeError("down"), id=" "),))
+    desk.ask(publish("c1"))
+    failed = desk.publication("c1").failure
+    assert failed is not None
+    assert "publication validator 'Validator'" in failed.reason
 
 
 def test_a_restore_is_checked_again() -> None:
