@@ -7,7 +7,6 @@ what it gives that is no descriptor, fails the publish and names it.
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Protocol, cast
 
@@ -244,11 +243,11 @@ def _failed(provider: TriggerProvider, node: str, place: str, error: BaseExcepti
 
 def named(extension: object) -> str:
     """What an extension is called where it fails: its id, or its class if that can't be read."""
-    with suppress(BaseException):
+    try:
         identity: object = getattr(extension, "id", None)
-        if isinstance(identity, str) and name_fault(identity) is None:
-            return identity
-    return type(extension).__name__
+    except BaseException:  # noqa: BLE001 - see `raised`
+        identity = None
+    return identity if isinstance(identity, str) and name_fault(identity) is None else type(extension).__name__
 
 
 def raised(error: BaseException) -> str:
