@@ -21,7 +21,9 @@ from interlock.log.journal import JournalReader
 from interlock.log.port import Doubt, LogError, Record, Refused, Unavailable
 from interlock.runtime.gateway import Answer, Gateway
 from interlock.runtime.rebuilds import RebuildFiles, RebuildReport
+from interlock.runtime.verifications import VerifyFiles, VerifyReport
 from tests.simulation.checks import Violation
+from tests.simulation.checks.upkeep import check_verified
 from tests.simulation.items import (
     SHARDS,
     CancelItem,
@@ -35,6 +37,7 @@ from tests.simulation.items import (
     RepeatItem,
     SlotItem,
     StimulusItem,
+    VerifyItem,
 )
 from tests.simulation.ledger import Ledger, Sent, Told, Word
 from tests.simulation.workflows import DEFINITIONS, document, stimulus
@@ -80,6 +83,8 @@ class Clients:
                 self._preflight(item)
             case RebuildItem():
                 self._rebuild(item)
+            case VerifyItem():
+                await self._verify(item)
             case RepeatItem():
                 await self._repeat(item)
             case ReconcileItem():
@@ -321,6 +326,20 @@ class Clients:
         )
         RebuildFiles(folder, item.view).ask(request)
         self._world.trace.add("operator", f"asks for a rebuild of {item.view}")
+
+    async def _verify(self, item: VerifyItem) -> None:
+        """Asks as the command line does, and waits for the end; not where the files were deleted, the request with
+        them. What joined an earlier request has its answer."""
+        world = self._world
+        files = VerifyFiles(world.holder.data / "views", item.view)
+        asked = files.ask(VerifyReport(verify_id=f"{item.seed:012x}", requested_at_ms=world.clock.now_ms()))
+        world.trace.add("operator", f"asks for a verification of {item.view}")
+        while (report := files.latest()) is not None and report.identity == asked.identity:
+            if report.state in ("done", "failed"):
+                world.trace.add("operator", f"is told {report.state} of {item.view}: {report.rows} rows")
+                check_verified(item.view, report)
+                return
+            await asyncio.sleep(AGAIN_S)
 
     async def _follow(self, item: FollowItem) -> None:
         follower = Follower(self._world, item)

@@ -129,6 +129,13 @@ class RebuildItem(Item):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyItem(Item):
+    """An operator has every row of a view compared with what the journals give."""
+
+    view: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatItem(Item):
     """A command that was answered before is sent again, by a client that doesn't know that it was."""
 

@@ -47,6 +47,7 @@ from tests.simulation.items import (
     StimulusItem,
     Topic,
     TwinItem,
+    VerifyItem,
     Weather,
     WeatherItem,
 )
@@ -324,7 +325,8 @@ class _Artist:
 
     def later(self, lean: Lean) -> list[Item]:
         """What came to plans later."""
-        return [self._jump() for _ in range(1 + lean.jumps)]
+        items: list[Item] = [self._jump() for _ in range(1 + lean.jumps)]
+        return [*items, VerifyItem(at_s=self._at(0.2), seed=self._seed(), view=self._chance.choice(VIEWS))]
 
     def leaning(self, lean: Lean) -> list[Item]:
         """What there is more of; drawn last, so that the rest of a plan is as usual."""

@@ -153,6 +153,7 @@ class _Run:
                 engines=world.engines,
                 views=world.views,
                 shifts=world.shifts,
+                untouched=True,
             ),
             seed=self._plan.seed,
         )

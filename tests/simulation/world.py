@@ -34,7 +34,9 @@ from tests.simulation.sky import Sky
 from tests.simulation.trace import IN_PROCESS, Trace
 
 ROLES_OF_WORKERS: Final[tuple[Role, ...]] = ("publishing", "routing", "executions")
-ROLES_OF_HOLDER: Final[tuple[Role, ...]] = ("projector", "api")
+ROLES_OF_HOLDER: Final[tuple[Role, ...]] = ("projector", "reconciler", "api")
+RECONCILE_S: Final = 25.0
+"""Often enough for a few passes in each run, of the view and of what each owner of routing decides by."""
 ALL_VERSIONS: Final = 1_000_000
 """More versions than any plan has."""
 
@@ -59,6 +61,7 @@ class World:
             routing_shards=SHARDS,
             executions_shards=SHARDS,
             stimuli_partitions=SHARDS,
+            reconcile_s=RECONCILE_S,
         )
         self.topics = topics_of(self.settings)
         self.codec = _codec()

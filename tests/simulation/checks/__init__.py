@@ -51,5 +51,7 @@ class Seen:
     """The engines that run now, in the order of their processes' names; paused ones included, crashed ones not."""
     views: Callable[[], Path | None]
     """The folder of the views that are held now, or None while nobody holds them."""
+    untouched: bool = False
+    """Whether nobody but projectors changes rows of views."""
     shifts: Sequence[Shift] = ()
     """How clocks were off so far, in the order of time; a clock that is in none of them is right."""

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from interlock.domain.messages import (
     ProjectionAnswered,
     RegisterWait,
+    RepairProjection,
     ResumeDeclined,
     RouteStimulus,
     RoutingReached,
@@ -33,6 +34,7 @@ from tests.simulation.checks.runs import RunsCheck
 from tests.simulation.checks.shadows import Shadow, ShadowsCheck
 from tests.simulation.checks.swallowed import SwallowedCheck
 from tests.simulation.checks.tape import Commit, Home, Inbox, Tapes
+from tests.simulation.checks.upkeep import UpkeepCheck
 from tests.simulation.checks.witness import Witness
 
 CONTEXTS = ("publishing", "routing", "executions")
@@ -52,6 +54,7 @@ class Judge:
         chance = random.Random(seed)
         self._readers = {home: ReadersCheck(tape, log.broker, chance) for home, tape in self.tapes.journals.items()}
         self._clocks = ClocksCheck(seen.shifts, skew_ms=skew_ms)
+        self._upkeep = UpkeepCheck(untouched=seen.untouched)
         self.authority = AuthorityCheck()
         self.meetings = {
             home: Meetings(skew_ms=skew_ms, horizon_ms=horizon_ms) for home in homes if home[0] == "routing"
@@ -167,6 +170,8 @@ class Judge:
         for message, stored in zip(inbox.messages[start:], inbox.records[start:], strict=True):
             if isinstance(message, ProjectionAnswered):
                 self.authority.answered(message)
+            elif isinstance(message, RepairProjection):
+                self._upkeep.asked(message)
             elif home[0] == "routing":
                 if isinstance(message, RouteStimulus | RegisterWait):
                     self.meetings[home].arrived(message, stored.time_ms)
