@@ -4,7 +4,7 @@ A capability that comes later adds its kinds here; `plan.py` draws them, `client
 """
 
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import ClassVar, Final, Literal, get_args
 
 from tests.simulation.workflows import Cadence
 
@@ -36,11 +36,13 @@ class Item:
     """Virtual seconds since the run began."""
     seed: int
     """For what is drawn when it happens."""
+    kinds: ClassVar[tuple[str, ...]] = ()
+    """The kinds of faults that items of this class are of; () for what users do."""
 
     @property
     def fault(self) -> str:
         """The kind of fault that it is; "" for what users do."""
-        return ""
+        return self.kinds[0] if self.kinds else ""
 
 
 # ---- what users do ------------------------------------------------------------------------------------------------
@@ -169,6 +171,8 @@ class CrashItem(Item):
     deletes: bool = False
     """Whether the files of its views are gone when it comes back."""
 
+    kinds: ClassVar = ("crash", "views deleted")
+
     @property
     def fault(self) -> str:
         return "views deleted" if self.deletes else "crash"
@@ -183,18 +187,14 @@ class PauseItem(Item):
     replaced: bool
     """Whether its shards are given to others meanwhile."""
 
-    @property
-    def fault(self) -> str:
-        return "pause"
+    kinds: ClassVar = ("pause",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveItem(Item):
     """Shards go to other processes, which is nobody's fault and happens with every rebalance."""
 
-    @property
-    def fault(self) -> str:
-        return "move"
+    kinds: ClassVar = ("move",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,9 +203,7 @@ class DoubleItem(Item):
 
     for_s: float
 
-    @property
-    def fault(self) -> str:
-        return "two owners"
+    kinds: ClassVar = ("two owners",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,9 +213,7 @@ class TwinItem(Item):
     process: str
     for_s: float
 
-    @property
-    def fault(self) -> str:
-        return "two owners in one process"
+    kinds: ClassVar = ("two owners in one process",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,6 +223,8 @@ class BatchItem(Item):
     kind: BatchFault
     topic: Topic
     delay_s: float
+
+    kinds: ClassVar = BATCH_FAULTS
 
     @property
     def fault(self) -> str:
@@ -240,6 +238,8 @@ class WeatherItem(Item):
     kind: Weather
     process: str | None
     for_s: float
+
+    kinds: ClassVar = tuple(f"{weather} log" for weather in WEATHERS)
 
     @property
     def fault(self) -> str:
@@ -255,9 +255,7 @@ class ReorderItem(Item):
     delay_s: float
     for_s: float
 
-    @property
-    def fault(self) -> str:
-        return "reordering"
+    kinds: ClassVar = ("reordering",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,9 +266,7 @@ class LagItem(Item):
     delay_s: float
     for_s: float
 
-    @property
-    def fault(self) -> str:
-        return "late news"
+    kinds: ClassVar = ("late news",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,9 +276,7 @@ class ClockItem(Item):
     process: str
     offset_ms: int
 
-    @property
-    def fault(self) -> str:
-        return "clock"
+    kinds: ClassVar = ("clock",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,9 +289,7 @@ class JumpItem(Item):
     restarts: bool
     """Whether the process is started anew meanwhile: then it has to refuse to own anything until its clock is right."""
 
-    @property
-    def fault(self) -> str:
-        return "clock jump"
+    kinds: ClassVar = ("clock jump",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,9 +298,7 @@ class DropItem(Item):
 
     view: str
 
-    @property
-    def fault(self) -> str:
-        return "view dropped"
+    kinds: ClassVar = ("view dropped",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,32 +309,8 @@ class ReleaseItem(Item):
     versions: int
     """The versions below this have code."""
 
-    @property
-    def fault(self) -> str:
-        return "old code"
+    kinds: ClassVar = ("old code",)
 
 
-FAULTS: Final = (
-    "crash",
-    "views deleted",
-    "pause",
-    "move",
-    "two owners",
-    "two owners in one process",
-    "late ack",
-    "lost ack",
-    "late landing",
-    "never lands",
-    "doubled",
-    "refused",
-    "slow log",
-    "away log",
-    "rough log",
-    "reordering",
-    "late news",
-    "clock",
-    "clock jump",
-    "view dropped",
-    "old code",
-)
-"""Every kind; a run of the usual length has each of them at least once."""
+FAULTS: Final = tuple(dict.fromkeys(kind for one in Item.__subclasses__() for kind in one.kinds))
+"""Every kind; a run of the usual length has each of them at least once. Derived, so that none is forgotten."""

@@ -105,3 +105,9 @@ def test_leaving_an_item_out_changes_no_other() -> None:
 def test_a_plan_is_all_that_a_seed_means() -> None:
     assert draw(11, STEPS) == draw(11, STEPS)
     assert draw(11, STEPS) != draw(12, STEPS)
+
+
+def test_each_item_that_is_a_fault_is_of_a_kind_that_its_class_names() -> None:
+    items = [item for seed in range(9) for item in draw(seed, STEPS).items]
+    assert [item for item in items if item.fault and item.fault not in item.kinds] == []
+    assert {item.fault for item in items} == {"", *FAULTS}
