@@ -96,6 +96,27 @@ class Unpublish:
 
 
 @frozen(kw_only=True)
+class StartTestRun:
+    """Asks for a run of what no slot selects, to try it (PUB-17). Exactly one of document, version (with its
+    definition) and reference says of what."""
+
+    command_id: str
+    shell: str
+    document: str
+    """A draft as JSON text, as its author wrote it; "" where something else is named."""
+    definition_id: str
+    """Whose version it is; "" where something else is named."""
+    version: str
+    """A version that was published, or was to be; "" where something else is named."""
+    reference_id: str
+    """The TestRun reference of an earlier test run; "" where something else is named."""
+    data: str
+    """What the run gets as its input, as canonical JSON text."""
+    requested_by: str
+    requested_at_ms: int
+
+
+@frozen(kw_only=True)
 class ProjectionAnswered:
     """The holder of a view says that a candidate's rows are prepared, or why they can't be."""
 
@@ -259,6 +280,8 @@ class StartExecution:
     stimulus_name: str
     data: str
     """The stimulus' payload, on its own channel: no input that an author declares collides with it."""
+    test_reference_id: str = ""
+    """The TestRun reference that it starts from; then slot, publication, trigger and stimulus are "". Else ""."""
 
 
 @frozen(kw_only=True)
@@ -304,6 +327,7 @@ Message = (
     Publish
     | Restore
     | Unpublish
+    | StartTestRun
     | ProjectionAnswered
     | RoutingReached
     | RepairProjection

@@ -22,6 +22,11 @@ def stimulus_identity(type_: str, name: str) -> str:
     return digest("stimulus", type_, name)
 
 
+def identity_for_run(execution_id: str, identity: str) -> str:
+    """The identity of a stimulus that is meant for one test run: no binding and no other run listens to it (PUB-17)."""
+    return digest("test-stimulus", execution_id, identity)
+
+
 def routing_key(shell: str, identity: str, correlation: str) -> str:
     """The shard key of routing: stimuli and waits that may meet share it. `correlation` is "" where there is none."""
     return digest("routing", shell, identity, correlation)

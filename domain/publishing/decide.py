@@ -8,14 +8,15 @@ so is an answer for a publication that is unknown here or has come to its end.
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Final
 
 from interlock.domain.decider import NOTHING, Decided, Decision, Nothing
 from interlock.domain.definitions.providers import PROVIDERS, TriggerProvider
-from interlock.domain.messages import ProjectionAnswered, Publish, Restore, RoutingReached, Unpublish
+from interlock.domain.messages import ProjectionAnswered, Publish, Restore, RoutingReached, StartTestRun, Unpublish
 from interlock.domain.publishing.activation import select
 from interlock.domain.publishing.checks import PublicationValidator
-from interlock.domain.publishing.here import ASK_AGAIN_MS, Here
+from interlock.domain.publishing.here import ASK_AGAIN_MS, TEST_REFERENCE_MS, Here
 from interlock.domain.publishing.policy import HostPolicy
 from interlock.domain.publishing.publication.commands import PublicationCommand
 from interlock.domain.publishing.publication.events import (
@@ -25,6 +26,7 @@ from interlock.domain.publishing.publication.events import (
     RoutingShardReached,
 )
 from interlock.domain.publishing.publication.state import INITIAL, Publication
+from interlock.domain.publishing.reference.decide import expire, start_test_run
 from interlock.domain.publishing.request import publication_id, publish, restore
 from interlock.domain.publishing.shard import PublishingShard
 from interlock.domain.publishing.story import Story
@@ -49,13 +51,15 @@ def decide(
     providers: Sequence[TriggerProvider] = PROVIDERS,
     host_policy: HostPolicy = "default",
     validators: Sequence[PublicationValidator] = (),
+    test_reference_ms: int = TEST_REFERENCE_MS,
 ) -> Decided:
     """What a message makes.
 
     `position` is the number of the publishing append that will carry the decision; a decision that goes into another
     one has to be made again. `routing_shards` (at least 1) is how many have to say that they decide at an activation,
     `projection_kinds` are the views that have to prepare a candidate, within `prepare_ms`, and
-    `host_policy` is what becomes of a request that names no slot; `validators` have a word in what is staged.
+    `host_policy` is what becomes of a request that names no slot; `validators` have a word in what is staged, and
+    `test_reference_ms` is how long a TestRun reference lives.
     """
     here = Here(
         shard=shard,
@@ -67,6 +71,7 @@ def decide(
         providers=providers,
         host_policy=host_policy,
         validators=validators,
+        test_reference_ms=test_reference_ms,
     )
     match message:
         case Publish():
@@ -75,6 +80,8 @@ def decide(
             return restore(here, message)
         case Unpublish():
             return unpublish(here, message)
+        case StartTestRun():
+            return start_test_run(here, message)
         case ProjectionAnswered():
             return _projection_answered(here, message)
         case RoutingReached():
@@ -83,10 +90,10 @@ def decide(
 
 def due(shard: PublishingShard, now_ms: int) -> Decision | Nothing:
     """Ends the candidates whose projections have not answered by their deadline, and asks those again that have not
-    answered for some time; at most `DUE_MAX` at once."""
+    answered for some time, at most `DUE_MAX` at once; then the TestRun references whose time is over."""
     late = sorted((due_ms, key) for key, due_ms in shard.pending.items() if due_ms <= now_ms)[:DUE_MAX]
     if not late:
-        return NOTHING
+        return expire(shard, now_ms)
     story = Story(now_ms)
     for _, identity in late:
         publication = shard.publications[identity]
@@ -101,8 +108,8 @@ def due(shard: PublishingShard, now_ms: int) -> Decision | Nothing:
 
 
 def next_due_ms(shard: PublishingShard) -> int | None:
-    """When `due` next has something to do; None while no candidate waits."""
-    return min(shard.pending.values(), default=None)
+    """When `due` next has something to do; None while no candidate waits and no reference expires."""
+    return min(chain(shard.pending.values(), shard.expiring.values()), default=None)
 
 
 # ---- the messages -------------------------------------------------------------------------------------------

@@ -13,6 +13,9 @@ ASK_AGAIN_MS: Final = 5_000
 """After so long without an answer a projection is asked again: far longer than one takes, far shorter than a candidate
 may wait."""
 
+TEST_REFERENCE_MS: Final = 86_400_000
+"""A day: as long as somebody works on a draft, and goes on the next morning."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Here:
@@ -31,3 +34,5 @@ class Here:
     providers: Sequence[TriggerProvider]
     host_policy: HostPolicy
     validators: Sequence[PublicationValidator] = ()
+    test_reference_ms: int = TEST_REFERENCE_MS
+    """How long a TestRun reference lives."""

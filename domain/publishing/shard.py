@@ -16,7 +16,11 @@ from interlock.domain.publishing.publication.events import PublicationActivated,
 from interlock.domain.publishing.publication.state import Publication
 from interlock.domain.publishing.reconciliation.events import ProjectionRepaired
 from interlock.domain.publishing.reference import state as reference_state
-from interlock.domain.publishing.reference.events import SourceReferenceEvent
+from interlock.domain.publishing.reference.events import (
+    SourceReferenceCreated,
+    SourceReferenceEvent,
+    SourceReferenceExpired,
+)
 from interlock.domain.publishing.reference.state import SourceReference
 from interlock.domain.publishing.slot import state as slot_state
 from interlock.domain.publishing.slot.events import SlotActivated, SlotEvent
@@ -46,6 +50,8 @@ class PublishingShard:
     """The artifacts whose content is in this shard's journal."""
     pending: dict[str, int] = field(default_factory=dict[str, int])
     """The candidates that wait for projections → when they are looked after next."""
+    expiring: dict[str, int] = field(default_factory=dict[str, int])
+    """TestRun references → when their time is over."""
 
     def apply(self, stream: str, event: object) -> None:
         """Takes an event of one of the shard's aggregates."""
@@ -68,8 +74,7 @@ class PublishingShard:
             case _ if isinstance(event, PublicationEvent):
                 self._apply_publication(stream, event)
             case _ if isinstance(event, SourceReferenceEvent):
-                reference = self.references.get(event.reference_id, reference_state.INITIAL)
-                self.references[event.reference_id] = reference_state.evolve(reference, event)
+                self._apply_reference(event)
             case _ if isinstance(event, UnpublishEvent):
                 before = self.unpublishes.get(event.unpublish_id, unpublish_state.INITIAL)
                 self.unpublishes[event.unpublish_id] = unpublish_state.evolve(before, event)
@@ -90,6 +95,14 @@ class PublishingShard:
             self.pending[event.publication_id] = after.due_ms
         else:
             self.pending.pop(event.publication_id, None)
+
+    def _apply_reference(self, event: SourceReferenceEvent) -> None:
+        before = self.references.get(event.reference_id, reference_state.INITIAL)
+        self.references[event.reference_id] = reference_state.evolve(before, event)
+        if isinstance(event, SourceReferenceCreated) and event.expires_at_ms:
+            self.expiring[event.reference_id] = event.expires_at_ms
+        elif isinstance(event, SourceReferenceExpired):
+            self.expiring.pop(event.reference_id, None)
 
     def restore(self, kept: "PublishingShard") -> None:
         """Becomes another one, which is given away; whatever it was before is gone."""

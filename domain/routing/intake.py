@@ -21,7 +21,7 @@ from interlock.domain.messages import Origin, RejectStimulus, RouteStimulus
 from interlock.domain.refusal import Refusal
 from interlock.domain.routing.dead_letter.letter import EXCERPT_CHARACTERS_MAX, dead_letter_id, excerpt
 from interlock.domain.routing.json_text import JsonUnfit, JsonValue, canonical, parse
-from interlock.domain.sharding import digest, routing_key, stimulus_identity
+from interlock.domain.sharding import digest, identity_for_run, routing_key, stimulus_identity
 
 STIMULUS_TYPES: Final = ("Event",)
 """What a stimulus may be."""
@@ -30,7 +30,7 @@ TTL_MS_MAX: Final = 366 * 86_400_000
 NAME_CHARACTERS_MAX: Final = 256
 KEY_CHARACTERS_MAX: Final = 1_024
 """Of an idempotency key or a correlation; longer ones are digests that were not taken."""
-FIELDS: Final = ("type", "name", "data", "idempotencyKey", "correlation", "ttl", "deliver", "shell")
+FIELDS: Final = ("type", "name", "data", "idempotencyKey", "correlation", "ttl", "deliver", "shell", "testRun")
 
 Reason = Literal["unreadable", "unknown-type", "too-large", "invalid"]
 
@@ -137,6 +137,9 @@ def _read(
     correlation = fields.text("correlation", KEY_CHARACTERS_MAX)
     key = fields.text("idempotencyKey", KEY_CHARACTERS_MAX)
     identity = stimulus_identity(type_, name)
+    # Meant for one test run, it has an identity that nothing else listens to.
+    if test_run := fields.text("testRun", KEY_CHARACTERS_MAX):
+        identity = identity_for_run(test_run, identity)
     return RouteStimulus(
         stimulus_id=stimulus_id(shell, identity, correlation, key) if key else _id_of(origin, request_id),
         shell=shell,

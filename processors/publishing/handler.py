@@ -6,9 +6,10 @@ from typing import ClassVar
 
 from interlock.domain.decider import NOTHING, Decided
 from interlock.domain.definitions.providers import PROVIDERS, TriggerProvider
-from interlock.domain.messages import Publish, RepairProjection, Restore, Unpublish
+from interlock.domain.messages import Publish, RepairProjection, Restore, StartTestRun, Unpublish
 from interlock.domain.publishing.checks import PublicationValidator
 from interlock.domain.publishing.decide import decide, due, next_due_ms
+from interlock.domain.publishing.here import TEST_REFERENCE_MS
 from interlock.domain.publishing.policy import HostPolicy
 from interlock.domain.publishing.publication.commands import PublicationCommand
 from interlock.domain.publishing.reconciliation.decide import repair
@@ -37,6 +38,8 @@ class PublishingOptions:
     """Who describes the triggers of documents."""
     validators: Sequence[PublicationValidator] = ()
     """Who has a word in what is published."""
+    test_reference_ms: int = TEST_REFERENCE_MS
+    """How long a TestRun reference lives, in milliseconds."""
 
 
 class PublishingHandler(Taskless):
@@ -81,10 +84,11 @@ class PublishingHandler(Taskless):
             providers=options.providers,
             host_policy=options.host_policy,
             validators=options.validators,
+            test_reference_ms=options.test_reference_ms,
         )
 
     def due(self, unit: Unit) -> Decided:
-        """Candidates past their deadline fail."""
+        """Candidates past their deadline fail, and references whose time is over expire."""
         return due(self.shard, unit.now_ms)
 
     def next_due_ms(self) -> int | None:
@@ -93,6 +97,6 @@ class PublishingHandler(Taskless):
 
     def cannot(self, message: object, why: str, unit: Unit) -> Decided:
         """Refuses a command that can't be written."""
-        if isinstance(message, Publish | Restore | Unpublish):
+        if isinstance(message, Publish | Restore | Unpublish | StartTestRun):
             return Refusal("too-large", f"expected a command that fits into an append, found: {why}")
         return NOTHING

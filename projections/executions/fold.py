@@ -221,7 +221,8 @@ def _started(step: ExecutionStarted) -> ExecutionRow:
         error_type="",
         error_message="",
         output="",
+        test_reference_id=step.test_reference_id,
     )
 
 
-VIEW: Final = View(name="executions", contexts=("executions",), tables=TABLES, fold=each_event(fold), version=1)
+VIEW: Final = View(name="executions", contexts=("executions",), tables=TABLES, fold=each_event(fold), version=2)

@@ -21,7 +21,7 @@ class ExecutionRow(NamedTuple):
     definition_id: str
     slot_id: str
     publication_id: str
-    """The publication that started it."""
+    """The publication that started it; "" for a test run, as slot, trigger and stimulus."""
     artifact_id: str
     """The executable that it is pinned to for life."""
     trigger_node: str
@@ -39,6 +39,8 @@ class ExecutionRow(NamedTuple):
     error_message: str
     output: str
     """The last node's output as JSON, once it is completed; "" before."""
+    test_reference_id: str = ""
+    """The TestRun reference that it started from; "" where it is no test run."""
 
 
 class StepRow(NamedTuple):

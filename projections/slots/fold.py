@@ -194,4 +194,4 @@ def _known(publication_id: str, rows: Rows) -> PublicationRow:
 
 
 _TABLES: Final = (*TABLES, REPAIRS, DRIFT, INTENTS, REFERENCES, UNPUBLISHES, UNPUBLISH_REACHED)
-VIEW: Final = View(name="slots", contexts=("publishing",), tables=_TABLES, fold=each_event(fold), version=4)
+VIEW: Final = View(name="slots", contexts=("publishing",), tables=_TABLES, fold=each_event(fold), version=5)

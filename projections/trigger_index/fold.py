@@ -28,7 +28,7 @@ from interlock.domain.publishing.publication.events import (
 )
 from interlock.domain.publishing.reconciliation.called import Called
 from interlock.domain.publishing.reconciliation.events import ProjectionRepaired
-from interlock.domain.publishing.reference.events import SourceReferenceCreated, SourceReferenceRetired
+from interlock.domain.publishing.reference.events import SourceReferenceEvent
 from interlock.domain.publishing.slot.events import SlotActivated, SlotEmptied
 from interlock.domain.publishing.unpublish.events import (
     Unpublished,
@@ -89,7 +89,7 @@ def fold(recorded: Recorded, rows: Rows) -> None:
             _restate(event, rows)
         case RoutingShardReached() | PublicationServed() | SlotActivated() | ClaimsChanged() | ExecutableSaved():
             pass
-        case SourceReferenceCreated() | SourceReferenceRetired():
+        case event if isinstance(event, SourceReferenceEvent):
             pass
         case SlotEmptied() | Unpublished() | UnpublishSuperseded() | UnpublishShardReached() | UnpublishServed():
             # A slot that is emptied retires its publication in the same append; that is all there is to know.

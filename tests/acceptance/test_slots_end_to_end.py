@@ -140,6 +140,34 @@ def test_a_restore_and_an_unpublish_are_told_beforehand(installation: Installati
     assert installation.told("unpublish", *dry)["action"] == "nothing"
 
 
+def test_a_draft_is_tried_without_being_published(installation: Installation) -> None:
+    """Proves: PUB-17"""
+    client = installation.client
+    started = installation.told("test-run", f"{APP}:parcels", "--data", '{"parcel_id": "p-1"}', "--command-id", "try-1")
+    assert (started["status"], started["names"]) == ("started", "draft")
+    again = installation.told("test-run", f"{APP}:parcels", "--data", '{"parcel_id": "p-1"}', "--command-id", "try-1")
+    assert again["executionId"] == started["executionId"]
+    run = started["executionId"]
+    shown = client.run(run, wait_s=20, seen="nothing")
+    while shown.run.status != "waiting":
+        shown = client.run(run, wait_s=20, seen=shown.mark)
+    code, told = installation.run("runs", "show", run)
+    assert (code, started["referenceId"] in told) == (0, True)
+    code, told = installation.run("runs", "list")
+    assert (code, "parcels (test)" in told) == (0, True)
+    sent = ("Event", "parcel.signed", "--correlation", "p-1", "--ttl", "1h", "--data", '{"by": "ada"}')
+    installation.told("emit", *sent, "--test-run", run)
+    assert client.run(run, wait_s=20).run.status == "completed"
+    further = client.test_run(reference=started["referenceId"], data={"parcel_id": "p-2"})
+    assert (further.reference_id, further.artifact_id) == (started["referenceId"], started["artifactId"])
+    history = installation.told("history", started["referenceId"])
+    assert [each["type"].partition(".")[2] for each in history["items"]][0] == "SourceReferenceCreated"
+    assert installation.run("test-run")[0] == 2
+    refused = installation.told("test-run", "--reference", "nobody", code=1)
+    assert refused["kind"] == "not-found"
+    assert not [each for each in client.slots() if each.definition_id == "parcels"]
+
+
 def test_an_owner_is_named_to_whoever_meets_them(installation: Installation) -> None:
     """Proves: PUB-19"""
     installation.told("publish", f"{APP}:errands", "--slot", "owned", "--owner", "team:payments")

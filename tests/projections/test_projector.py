@@ -127,7 +127,13 @@ def test_a_restart_goes_on_behind_what_is_stored(tmp_path: Path) -> None:
             folded.append((shard.partition, append.frame.number))
             EXECUTIONS.fold(shard, append, codec, rows)
 
-        view = View(name=EXECUTIONS.name, contexts=EXECUTIONS.contexts, tables=EXECUTIONS.tables, fold=spy, version=1)
+        view = View(
+            name=EXECUTIONS.name,
+            contexts=EXECUTIONS.contexts,
+            tables=EXECUTIONS.tables,
+            fold=spy,
+            version=EXECUTIONS.version,
+        )
         for number in range(4):
             await journals.commit("executions", *whole_run(f"run-{number}"), partition=number % 2)
             async with projecting(journals, tmp_path, view) as host:

@@ -96,6 +96,7 @@ def start(state: Known | None, command: StartExecution, executable: Executable, 
         stimulus_name=command.stimulus_name,
         data=command.data,
         at_ms=now_ms,
+        test_reference_id=command.test_reference_id,
     )
     turn = Turn(evolve(None, event), (event,))
     advance(turn, executable, now_ms)

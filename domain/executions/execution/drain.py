@@ -100,11 +100,14 @@ def advance(turn: Turn, executable: Executable, now_ms: int, cycles_max: int = D
 def _open_wait(turn: Turn, step: CreateBookmark, now_ms: int) -> None:
     started = turn.state.started
     node = step.node
+    # What happens outside never meets the wait of a test run, which would take it from the runs that it is for.
+    is_test = bool(started.test_reference_id)
+    identity = sharding.identity_for_run(started.execution_id, node.identity) if is_test else node.identity
     visit = 1 + sum(1 for one in turn.state.taken if one.node_id == node.id)
     event = BookmarkCreated(
         bookmark_id=sharding.digest("bookmark", started.execution_id, node.id, str(visit)),
         node_id=node.id,
-        identity=node.identity,
+        identity=identity,
         correlation=step.correlation,
         expires_at_ms=None if node.timeout_ms is None else now_ms + node.timeout_ms,
         at_ms=now_ms,

@@ -19,6 +19,9 @@ class ExecutionStarted:
     data: str
     """The starting stimulus' payload, JSON."""
     at_ms: int
+    test_reference_id: str = ""
+    """The TestRun reference that it started from, if it is a test run; then no slot, publication, trigger or stimulus
+    started it, and these are "" (PUB-17). Else ""."""
 
 
 @frozen(kw_only=True)

@@ -7,7 +7,9 @@ from interlock.domain.publishing.publication.state import Publication
 from interlock.domain.publishing.reference.events import (
     SourceReferenceCreated,
     SourceReferenceEvent,
+    SourceReferenceExpired,
     SourceReferenceRetired,
+    SourceReferenceUsed,
 )
 from interlock.domain.sharding import digest
 
@@ -18,6 +20,9 @@ class SourceReference:
 
     created: SourceReferenceCreated | None = None
     retired: bool = False
+    expired: bool = False
+    runs: frozenset[str] = frozenset()
+    """The test runs that were started from it."""
 
 
 INITIAL: Final = SourceReference()
@@ -35,8 +40,13 @@ def evolve(state: SourceReference, event: SourceReferenceEvent) -> SourceReferen
             return replace(state, created=event)
         case SourceReferenceRetired():
             return replace(state, retired=True)
+        case SourceReferenceUsed():
+            return replace(state, runs=state.runs | {event.execution_id})
+        case SourceReferenceExpired():
+            return replace(state, expired=True)
 
 
 def is_live(reference: SourceReference, publication: Publication) -> bool:
-    """Whether it keeps its executable: not retired, and its publication is the authority of its slot (PUB-17)."""
+    """Whether that of a publication keeps its executable: not retired, and its publication is the authority of its slot
+    (PUB-17)."""
     return reference.created is not None and not reference.retired and publication.status == "active"

@@ -267,6 +267,7 @@ def run(row: ExecutionRow, now_ms: int) -> Run:
         unserved=unserved,
         fault=_fault(row.error_type, row.error_message),
         output=_value(row.output),
+        test_reference_id=row.test_reference_id,
     )
 
 

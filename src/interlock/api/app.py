@@ -19,6 +19,7 @@ from interlock.api import (
     reconciling,
     runs,
     stimuli,
+    test_runs,
     transitions,
 )
 from interlock.api.bodies import (
@@ -31,6 +32,7 @@ from interlock.api.bodies import (
     RebuildBody,
     ReconcileBody,
     RestoreBody,
+    TestRunBody,
     UnpublishBody,
     wait_of,
 )
@@ -173,6 +175,14 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
         views=("executions",),
         answer=types.Page[types.Run],
         parameters=(*_LIST, "status", "definition", "publication", "unserved"),
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/test-runs",
+        handler=test_runs.start,
+        answer=types.StartedTestRun,
+        statuses=(200, 202),
+        body=TestRunBody,
     ),
     Endpoint(
         method="GET",

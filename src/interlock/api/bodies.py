@@ -79,7 +79,12 @@ class PreflightBody(SlotBody):
 
     def document_text(self) -> str:
         """The definition as JSON text."""
-        return self.document if isinstance(self.document, str) else json.dumps(self.document, ensure_ascii=False)
+        return document_text(self.document)
+
+
+def document_text(document: str | dict[str, object]) -> str:
+    """A definition as JSON text."""
+    return document if isinstance(document, str) else json.dumps(document, ensure_ascii=False)
 
 
 class PublishBody(PreflightBody, CommandBody):
@@ -108,6 +113,28 @@ class PreflightUnpublishBody(SlotBody):
 
 class UnpublishBody(PreflightUnpublishBody, CommandBody):
     """Asks that a slot selects nothing any more."""
+
+
+class TestRunBody(Body):
+    """Asks for a run of what no slot selects: of exactly one of a document, a version, and a reference."""
+
+    document: str | dict[str, object] | None = None
+    """A draft: a JSON object, or its text as its author wrote it."""
+    definition: Name | None = None
+    """Whose version it is."""
+    version: Name | None = None
+    """A version that was published, or was to be."""
+    reference: Id | None = None
+    """The reference that an earlier test run started from."""
+    data: object = Field(default_factory=dict[str, object])
+    """What the run gets as its input: any JSON value."""
+    shell: Name = "default"
+    command_id: Id | None = None
+    """The caller's id of this command: sent again, it gets the same answer and does nothing twice."""
+    requested_by: Said = ""
+    wait: Seconds | None = None
+    """How long to wait for the answer before "pending" is reported, in seconds; the setting `publish_wait_s` if it is
+    left out."""
 
 
 class CancelBody(Body):

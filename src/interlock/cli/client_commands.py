@@ -2,6 +2,7 @@
 
 import json
 import sys
+import uuid
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,7 @@ def add_to(app: typer.Typer) -> None:
     """Adds the verbs."""
     publishing_commands.add_to(app)
     app.command("emit")(emit)
+    app.command("test-run")(start_test_run)
     audit_commands.add_to(app)
     for name, (help_, commands) in GROUPS.items():
         group = typer.Typer(help=help_, no_args_is_help=True, rich_markup_mode=None)
@@ -44,6 +46,9 @@ def emit(
     idempotency_key: Annotated[str | None, typer.Option(metavar="K", help="Names what happened.")] = None,
     correlation: Annotated[str | None, typer.Option(metavar="C", help="What it belongs to.")] = None,
     ttl: Annotated[str | None, typer.Option(help="How long it meets later waits, such as 1h.")] = None,
+    for_run: Annotated[
+        str | None, typer.Option("--test-run", metavar="RUN", help="The test run that it is for.")
+    ] = None,
     api: Api = "",
     shell: Shell = "default",
     as_json: AsJson = False,
@@ -54,6 +59,7 @@ def emit(
     payload = _payload(data)
     fields = {"type": type_, "name": name, "shell": shell}
     optional = {"idempotencyKey": idempotency_key, "correlation": correlation, "ttl": ttl}
+    optional["testRun"] = for_run
     fields |= {field: value for field, value in optional.items() if value is not None}
     # The payload goes on as it was written: what Python would make of its numbers is not what its author wrote.
     stimulus = f'{json.dumps(fields)[:-1]}, "data": {payload}}}'
@@ -181,6 +187,42 @@ def runs_watch(
         raise typer.Exit(Code.PENDING)
     if found.run.status != "completed":
         raise typer.Exit(Code.FAILED)
+
+
+def start_test_run(
+    target: Annotated[
+        str | None, typer.Argument(metavar="TARGET", help="A draft: a document file, or module:attribute.")
+    ] = None,
+    data: Annotated[str, typer.Option("--data", metavar="JSON|@FILE|-", help="What the run gets as its input.")] = "{}",
+    definition: Annotated[str | None, typer.Option(help="In place of a draft: the definition of --version.")] = None,
+    version: Annotated[str | None, typer.Option(help="A version that was published, or was to be.")] = None,
+    reference: Annotated[
+        str | None, typer.Option(metavar="ID", help="In place of a draft: what an earlier test run started from.")
+    ] = None,
+    command_id: publishing_commands.CommandId = "",
+    api: Api = "",
+    shell: Shell = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Run a workflow that no slot selects, to try it: its activities are called, and nothing else starts by it."""
+    named = (target is not None, version is not None, reference is not None)
+    if sum(named) != 1 or (version is None) != (definition is None):
+        raise usage("expected exactly one of TARGET, --definition with --version, and --reference")
+    document = None if target is None else publishing_commands.loaded(target)
+    payload, identity = json.loads(_payload(data)), command_id or uuid.uuid4().hex
+    with publishing_commands.repeatable(identity), asking(api, shell) as client:
+        started = client.test_run(
+            document,
+            definition=definition,
+            version=version,
+            reference=reference,
+            data=payload,
+            requested_by=user(),
+            command_id=identity,
+        )
+    print_json(started) if as_json else show.started_test_run(started)
+    if started.status == "pending":
+        raise typer.Exit(Code.PENDING)
 
 
 def runs_cancel(

@@ -54,7 +54,7 @@ def preflight(
     as_json: AsJson = False,
 ) -> None:
     """Say what a publish would do now; it changes nothing."""
-    document = _load(target)
+    document = loaded(target)
     with asking(api, shell) as client:
         outcome = client.preflight(
             document, slot=slot, expect_revision=expect_revision, owner=owner, take_over=take_over
@@ -75,7 +75,7 @@ def publish(
     as_json: AsJson = False,
 ) -> None:
     """Let a definition take authority in a slot."""
-    document, identity = _load(target), command_id or uuid.uuid4().hex
+    document, identity = loaded(target), command_id or uuid.uuid4().hex
     with repeatable(identity), asking(api, shell) as client:
         published = client.publish(
             document,
@@ -265,7 +265,7 @@ def _require_no_command(no_wait: bool, command_id: str) -> None:
         raise usage("expected --dry-run without --no-wait and --command-id, found one of them; it sends no command")
 
 
-def _load(target: str) -> str:
+def loaded(target: str) -> str:
     """The document of a target, as JSON text."""
     from interlock.targets import TargetError, load_target
 

@@ -20,6 +20,7 @@ from interlock.sdk.types import (
     Slot,
     SlotDetail,
     SourceReference,
+    StartedTestRun,
     Stimulus,
     StimulusDetail,
     Trigger,
@@ -248,7 +249,7 @@ def runs(page: Page[Run]) -> None:
     rows = [
         (
             each.execution_id,
-            each.definition_id,
+            f"{each.definition_id} (test)" if each.test_reference_id else each.definition_id,
             each.status,
             each.node_id,
             instant(each.started_at_ms),
@@ -259,6 +260,20 @@ def runs(page: Page[Run]) -> None:
     ]
     print_table(("RUN", "DEFINITION", "STATUS", "AT", "STARTED", "TOOK", "TROUBLE"), rows, "No runs.")
     _more(page.next)
+
+
+def started_test_run(found: StartedTestRun) -> None:
+    """How a request for a test run stands."""
+    print(f"test run {found.execution_id} {'is started' if found.status == 'started' else 'is pending'}")
+    print_fields(
+        [
+            ("reference", found.reference_id),
+            ("of", " ".join(part for part in (found.definition_id, found.names, found.version) if part)),
+            ("artifact", found.artifact_id),
+            ("reference lives until", instant(found.expires_at_ms) if found.expires_at_ms else ""),
+            ("command", found.command_id),
+        ]
+    )
 
 
 def run(found: RunDetail) -> None:
@@ -272,7 +287,8 @@ def run(found: RunDetail) -> None:
             ("definition", row.definition_id),
             ("publication", row.publication_id),
             ("artifact", row.artifact_id),
-            ("started", f"{instant(row.started_at_ms)} by {row.stimulus_name} ({row.stimulus_id})"),
+            ("test run of", f"reference {row.test_reference_id}" if row.test_reference_id else ""),
+            ("started", f"{instant(row.started_at_ms)} {_started_by(row)}".rstrip()),
             ("ended", instant(row.ended_at_ms)),
             ("trouble", _trouble(row)),
             ("waits", "" if wait is None else f"at {wait.node_id} ({wait.kind}) {wait.correlation}{until}"),
@@ -382,3 +398,8 @@ def _conflict(conflict: Conflict) -> tuple[str, str]:
 def _more(following: str | None) -> None:
     if following is not None:
         print(f"There are more: --after {following}")
+
+
+def _started_by(row: Run) -> str:
+    """What started a run; nothing but the request did that of a test run."""
+    return "" if row.test_reference_id else f"by {row.stimulus_name} ({row.stimulus_id})"

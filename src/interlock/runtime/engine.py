@@ -368,6 +368,7 @@ class Engine:
             host_policy=self.settings.slot_policy,
             providers=self.parts.providers,
             validators=self.parts.validators,
+            test_reference_ms=self.settings.test_reference_s * 1000,
         )
 
     def _routing_handler(self, partition: int) -> Handler:

@@ -12,7 +12,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-from interlock.domain.messages import CancelExecution, Publish, RepairProjection, Restore, RouteStimulus, Unpublish
+from interlock.domain.messages import (
+    CancelExecution,
+    Publish,
+    RepairProjection,
+    Restore,
+    RouteStimulus,
+    StartTestRun,
+    Unpublish,
+)
 from interlock.domain.sharding import routing_key
 from interlock.log.port import Doubt, Log, LogError, OffsetGone, Record, Refused, Stored, Unavailable
 from interlock.processors.mail import Cause, client_record
@@ -90,6 +98,12 @@ class Gateway:
         """Asks a run to end."""
         return await self._command(
             "executions", message.execution_id, message.command_id, message, message.requested_by, wait_s
+        )
+
+    async def start_test_run(self, message: StartTestRun, wait_s: float) -> Answer:
+        """Asks for a run of what no slot selects."""
+        return await self._command(
+            "publishing", message.shell, message.command_id, message, message.requested_by, wait_s
         )
 
     async def repair(self, message: RepairProjection, wait_s: float) -> Answer:

@@ -62,6 +62,8 @@ class Settings(BaseSettings):
     `default`, or (`explicit`) it is refused. All processes have to agree."""
     prepare_ms: int = Field(default=30_000, ge=100)
     """How long a candidate waits for its projections before it fails."""
+    test_reference_s: int = Field(default=86_400, ge=1)
+    """How long further test runs may start from the reference of a test run, in seconds. Runs that started go on."""
     max_clock_skew_ms: int = Field(default=2_000, ge=0)
     """How far a process's clock may be from the log's; beyond it no shard is opened."""
     dedup_horizon_s: int = Field(default=86_400, ge=60)

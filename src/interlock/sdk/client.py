@@ -28,6 +28,7 @@ from interlock.sdk.types import (
     Rebuild,
     Run,
     RunDetail,
+    StartedTestRun,
     Stimulus,
     StimulusDetail,
     ViewStatus,
@@ -53,15 +54,19 @@ class Client(Publishing, Auditing):
         correlation: str | None = None,
         ttl: str | None = None,
         deliver: str | None = None,
+        test_run: str | None = None,
         request_id: str | None = None,
     ) -> Emitted:
         """Emits a stimulus; returns once it is durable.
+
+        `test_run` names the one test run that it is for; then nothing else meets it.
 
         `request_id` names this attempt where the stimulus has no idempotency key: whoever gets `unavailable` doesn't
         know whether it was taken, and says it again under the same id. A fresh one is made up where none is given.
         """
         stimulus: dict[str, object] = {"type": type_, "name": name, "data": {} if data is None else data}
         optional = {"idempotencyKey": idempotency_key, "correlation": correlation, "ttl": ttl, "deliver": deliver}
+        optional["testRun"] = test_run
         stimulus |= {name: value for name, value in optional.items() if value is not None}
         return self.emit_json(json.dumps({**stimulus, "shell": self.shell}), request_id=request_id)
 
@@ -140,6 +145,33 @@ class Client(Publishing, Auditing):
             if latest.mark != found.mark:
                 yield latest
             found = latest
+
+    def test_run(
+        self,
+        document: str | None = None,
+        *,
+        definition: str | None = None,
+        version: str | None = None,
+        reference: str | None = None,
+        data: object = None,
+        requested_by: str = "",
+        command_id: str | None = None,
+        wait_s: float = TIMEOUT_S,
+    ) -> StartedTestRun:
+        """Starts a run of what no slot selects: of a document (JSON text), of a version of a definition, or of the
+        reference of an earlier test run that has not expired. `data` is its input."""
+        body: dict[str, object] = {
+            "document": document,
+            "definition": definition,
+            "version": version,
+            "reference": reference,
+            "data": dict[str, object]() if data is None else data,
+            "shell": self.shell,
+            "commandId": command_id or self._new_id(),
+            "requestedBy": requested_by,
+            "wait": wait_s,
+        }
+        return from_wire(StartedTestRun, self._send("POST", "/v1/test-runs", body=body, wait_s=wait_s))
 
     def cancel(
         self,

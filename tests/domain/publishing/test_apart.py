@@ -3,7 +3,7 @@
 import dataclasses
 from typing import get_args
 
-from interlock.domain.messages import Message, Publish, Restore, Unpublish
+from interlock.domain.messages import Message, Publish, Restore, StartTestRun, Unpublish
 from interlock.domain.publishing.authority import Authority
 from interlock.domain.publishing.publication.commands import PublicationCommand
 from interlock.domain.publishing.reference.state import is_live, reference_id
@@ -12,18 +12,18 @@ from tests.support.publishing import Desk, document, restore, unpublish
 
 def test_a_slot_is_moved_by_its_own_commands_and_there_is_none_that_deletes_a_definition() -> None:
     """Proves: PUB-15 (as far as there are definitions: documents that a publish carries; a command on them that comes
-    one day has to be none of these)
+    one day has to be none of these, and a test run, which names a definition, moves no slot)
     """
     commands = {
         message
         for message in get_args(PublicationCommand)
         if "command_id" in {f.name for f in dataclasses.fields(message)}
     }
-    assert commands == {Publish, Restore, Unpublish}
+    assert commands == {Publish, Restore, Unpublish, StartTestRun}
     about = {
         message for message in get_args(Message) if "definition_id" in {f.name for f in dataclasses.fields(message)}
     }
-    assert {message.__name__ for message in about} == {"Restore", "Unpublish", "StartExecution"}
+    assert {message.__name__ for message in about} == {"Restore", "Unpublish", "StartExecution", "StartTestRun"}
 
 
 def test_replacing_unpublishing_and_restoring_leave_every_executable_where_it_is() -> None:

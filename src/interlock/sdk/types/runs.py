@@ -50,6 +50,9 @@ class Run:
     fault: Fault | None
     output: Json
     """The last node's output, once it is completed; None before."""
+    test_reference_id: str = ""
+    """The TestRun reference that it started from, if it is a test run: then no slot, publication, trigger or stimulus
+    started it. Else ""."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +107,32 @@ class RunDetail:
     cancels: tuple[Cancel, ...]
     mark: str = ""
     """Given as `seen` with `wait`, the next answer comes once something is different."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartedTestRun:
+    """How a request for a test run stands."""
+
+    __test__ = False
+
+    status: Literal["started", "pending"]
+    """started: it is promised and will run, pinned to its executable · pending: its shard has not answered yet."""
+    command_id: str
+    """The same again asks for the same run, and gets the same answer."""
+    execution_id: str
+    reference_id: str
+    """The TestRun reference that it starts from; further test runs may name it until it expires."""
+    names: Literal["draft", "version", ""] = ""
+    """What the reference stands for: a snapshot of a document, or a version; "" while pending."""
+    draft_digest: str = ""
+    """Of the text of the draft; "" where it names a version."""
+    definition_id: str = ""
+    version: str = ""
+    artifact_id: str = ""
+    expires_at_ms: int = 0
+    """When no further test run starts from the reference; 0 while pending."""
+    at_least: str = ""
+    """The position that a query may carry to know of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
