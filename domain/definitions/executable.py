@@ -4,14 +4,16 @@ Its canonical content is JSON with sorted keys and without spaces (`compiler.can
 content share it. It never says who may start work: a publication does.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from interlock.domain.frozen import frozen
 
 Cardinality = Literal["exclusive", "fan-out"]
 Cadence = Literal["immediate", "coalesced"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Route:
     """Where an HTTP endpoint is found."""
 
@@ -21,7 +23,7 @@ class Route:
     """As the author wrote it, such as "/orders/:id"; what it has in common with others is `templates.shape` of it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Schedule:
     """When a trigger is due by itself; see `schedules`."""
 
@@ -38,7 +40,7 @@ class Schedule:
     """Which one counts of a time that comes twice."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Trigger:
     """A node that starts work when a stimulus of its identity comes."""
 
@@ -57,7 +59,7 @@ class Trigger:
     """When it is due, if it comes by itself."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ActivityNode:
     """Calls an activity."""
 
@@ -68,7 +70,7 @@ class ActivityNode:
     """Parameter → source: "input" (the starting stimulus' payload) or the id of an earlier node, then a dotted path."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class WaitNode:
     """Waits for a stimulus; its payload is the node's output."""
 
@@ -83,7 +85,7 @@ class WaitNode:
     """After this the run faults with `WaitTimedOut`; None waits for ever."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TimerNode:
     """Waits for a time."""
 
@@ -94,7 +96,7 @@ class TimerNode:
 Node = ActivityNode | WaitNode | TimerNode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Executable:
     """A compiled definition: the triggers that it asks for and the nodes that its runs go through in order."""
 

@@ -4,9 +4,9 @@ None of them ever makes a name up (PUB-07), and none lets an ordinary publish co
 somebody having written down the name that it then has (PUB-08).
 """
 
-from dataclasses import dataclass
 from typing import Final, Literal
 
+from interlock.domain.frozen import frozen
 from interlock.domain.refusal import Refusal
 
 DEFAULT_SLOT: Final = "default"
@@ -17,7 +17,7 @@ refused."""
 PolicySource = Literal["request", "workflow", "host"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class WorkflowPolicy:
     """What the document of a workflow demands of publishing."""
 
@@ -30,7 +30,7 @@ class WorkflowPolicy:
 NO_POLICY: Final = WorkflowPolicy()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Choice:
     """The slot that a request is for, and who decided so."""
 

@@ -1,11 +1,10 @@
 """Facts of a shell's ledger (stream `claims:<shell>`). Names are storage."""
 
-from dataclasses import dataclass
-
 from interlock.domain.definitions.executable import Cardinality
+from interlock.domain.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Claim:
     """One thing that a publication's trigger asks for."""
 
@@ -14,7 +13,7 @@ class Claim:
     node_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ClaimsChanged:
     """In one activation the new authority of a slot takes its claims and the replaced one gives up its own."""
 

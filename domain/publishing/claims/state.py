@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from interlock.domain.definitions.executable import Cardinality
+from interlock.domain.frozen import frozen
 from interlock.domain.publishing.claims.events import Claim, ClaimsChanged
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Claimant:
     """An authoritative publication that claims something."""
 
@@ -24,7 +25,7 @@ class Claimant:
     cardinality: Cardinality
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Conflict:
     """A claim that a candidate can't have, and who has it."""
 
@@ -42,6 +43,8 @@ class Ledger:
     """Slot id → what its authority claims."""
     by_claim: dict[str, dict[str, Claimant]] = field(default_factory=dict[str, dict[str, Claimant]])
     """Claim → slot id → claimant."""
+    exclusive: dict[str, dict[str, Claimant]] = field(default_factory=dict[str, dict[str, Claimant]])
+    """The same, of those alone that share with nobody: who shares need not look at all the others who do."""
 
 
 def initial() -> Ledger:
@@ -52,14 +55,15 @@ def initial() -> Ledger:
 def evolve(state: Ledger, event: ClaimsChanged) -> Ledger:
     """The same ledger, after the event."""
     for given_up in state.by_slot.pop(event.slot_id, ()):
-        claimants = state.by_claim.get(given_up.claim, {})
-        claimants.pop(event.slot_id, None)
-        if not claimants:
-            state.by_claim.pop(given_up.claim, None)
+        for held in (state.by_claim, state.exclusive):
+            claimants = held.get(given_up.claim, {})
+            claimants.pop(event.slot_id, None)
+            if not claimants:
+                held.pop(given_up.claim, None)
     if event.claims:
         state.by_slot[event.slot_id] = event.claims
     for claim in event.claims:
-        state.by_claim.setdefault(claim.claim, {})[event.slot_id] = Claimant(
+        claimant = Claimant(
             definition_id=event.definition_id,
             slot_id=event.slot_id,
             slot_name=event.slot_name,
@@ -67,6 +71,9 @@ def evolve(state: Ledger, event: ClaimsChanged) -> Ledger:
             node_id=claim.node_id,
             cardinality=claim.cardinality,
         )
+        state.by_claim.setdefault(claim.claim, {})[event.slot_id] = claimant
+        if claim.cardinality == "exclusive":
+            state.exclusive.setdefault(claim.claim, {})[event.slot_id] = claimant
     return state
 
 
@@ -79,7 +86,12 @@ def conflicts(state: Ledger, slot_id: str, claims: Iterable[Claim]) -> tuple[Con
     found = {
         (claim.claim, claimant.slot_id): Conflict(claim=claim.claim, node_id=claim.node_id, claimant=claimant)
         for claim in claims
-        for claimant in state.by_claim.get(claim.claim, {}).values()
-        if claimant.slot_id != slot_id and "exclusive" in (claim.cardinality, claimant.cardinality)
+        for claimant in _in_its_way(state, claim).values()
+        if claimant.slot_id != slot_id
     }
     return tuple(found[key] for key in sorted(found))
+
+
+def _in_its_way(state: Ledger, claim: Claim) -> dict[str, Claimant]:
+    """Slot id → claimant of those that a claim can't share with, its own slot's among them."""
+    return (state.by_claim if claim.cardinality == "exclusive" else state.exclusive).get(claim.claim, {})

@@ -1,9 +1,9 @@
 """Facts of an executable (stream `executable:<artifact_id>`). Names are storage."""
 
-from dataclasses import dataclass
+from interlock.domain.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ExecutableSaved:
     """The content is in the log; whoever runs it needs nothing else."""
 

@@ -4,10 +4,10 @@ Requested ─► Staged ─► (projections prepared) ─► Activated ─► (e
     └───────────┴──────────────┴─► Failed, or Superseded where it lost the compare-and-swap
 """
 
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from interlock.domain.definitions.executable import Cardinality
+from interlock.domain.frozen import frozen
 from interlock.domain.messages import Owner
 from interlock.domain.refusal import RefusalKind
 
@@ -17,7 +17,7 @@ CONFLICTS_MAX: Final = 50
 """Conflicts that are recorded one by one; who clears these is told the next ones."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class BindingRoute:
     """Where an HTTP endpoint is found."""
 
@@ -27,7 +27,7 @@ class BindingRoute:
     """As its author wrote it, such as "/orders/:id"."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class BindingSchedule:
     """When a trigger is due by itself."""
 
@@ -44,7 +44,7 @@ class BindingSchedule:
     """Which one counts of a time that comes twice."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Binding:
     """One trigger of a publication, as rows of the trigger index hold it (PUB-03: never authority by itself)."""
 
@@ -61,7 +61,7 @@ class Binding:
     """When it is due, if it comes by itself."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class DocumentFault:
     """One thing that is wrong with a document; as `refusal.Fault`, whose texts are bounded."""
 
@@ -73,7 +73,7 @@ class DocumentFault:
     found: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ClaimConflict:
     """An exclusive claim that a publication needed, and the authority that has it."""
 
@@ -89,7 +89,7 @@ class ClaimConflict:
     cardinality: Cardinality
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PublicationRequested:
     """Somebody asked; policy and slot are resolved."""
 
@@ -115,9 +115,11 @@ class PublicationRequested:
     """Where its document sends requests that name no slot; "" where it leaves that to the host."""
     policy_explicit: bool = False
     """Whether its document demands that requests name their slot."""
+    asked: str = ""
+    """What its command asked for (`interlock.domain.asked`); "" where that was not recorded yet."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PublicationStaged:
     """It compiled, its claims don't conflict, and its projections are asked to prepare: it is PendingProjection."""
 
@@ -133,7 +135,7 @@ class PublicationStaged:
     """When projections that have not answered are asked again; 0 for never."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ProjectionAskedAgain:
     """The holder of a view has not answered for some time: the question, or the answer, may have got lost."""
 
@@ -148,7 +150,7 @@ class ProjectionAskedAgain:
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ProjectionPrepared:
     """The holder of a view wrote the candidate's rows, invisible."""
 
@@ -157,7 +159,7 @@ class ProjectionPrepared:
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PublicationActivated:
     """Its slot selected it."""
 
@@ -173,7 +175,7 @@ class PublicationActivated:
     """The reference that was created with it (PUB-17)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RoutingShardReached:
     """A routing shard has committed that it decides at the activation or later."""
 
@@ -181,7 +183,7 @@ class RoutingShardReached:
     partition: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PublicationServed:
     """Every routing shard decides at it: whoever asked was told "active"."""
 
@@ -189,7 +191,7 @@ class PublicationServed:
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PublicationRetired:
     """Another one replaced it, or its slot was emptied; runs that it started go on."""
 
@@ -201,7 +203,7 @@ class PublicationRetired:
     """The unpublish that emptied its slot; "" if another one replaced it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PublicationFailed:
     """It never became the authority; what it had prepared is removed (PUB-13)."""
 
@@ -217,7 +219,7 @@ class PublicationFailed:
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PublicationSuperseded:
     """The slot's revision was no longer the one that it observed."""
 

@@ -1,8 +1,9 @@
 """State of a publication, folded from its facts."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal
 
+from interlock.domain.frozen import frozen
 from interlock.domain.messages import Owner
 from interlock.domain.publishing.policy import NO_POLICY, WorkflowPolicy
 from interlock.domain.publishing.publication.events import (
@@ -25,7 +26,7 @@ Status = Literal["requested", "pending-projection", "active", "retired", "failed
 it · retired: another one replaced it, or its slot was emptied · failed, superseded: it never became the authority."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Publication:
     """One decision to let an executable start work. Fields of later steps are empty before them."""
 
@@ -36,6 +37,8 @@ class Publication:
     slot_id: str = ""
     slot_name: str = ""
     expected_revision: int = 0
+    asked: str = ""
+    """What its command asked for (`interlock.domain.asked`)."""
     restores: str = ""
     """The earlier publication that it restores; "" if it is of a document."""
     owner: Owner | None = None
@@ -83,6 +86,11 @@ class Publication:
 INITIAL: Final = Publication()
 
 
+def publication_id(shell: str, command_id: str) -> str:
+    """The publication that a command makes; the same again, however often it is sent."""
+    return digest("publication", shell, command_id)
+
+
 def evolve(state: Publication, event: PublicationEvent) -> Publication:
     """The publication after the event."""
     match event:
@@ -96,6 +104,7 @@ def evolve(state: Publication, event: PublicationEvent) -> Publication:
                 slot_id=event.slot_id,
                 slot_name=event.slot_name,
                 expected_revision=event.expected_revision,
+                asked=event.asked,
                 restores=event.restores,
                 owner=event.owner,
                 policy=WorkflowPolicy(slot=event.policy_slot, explicit=event.policy_explicit),

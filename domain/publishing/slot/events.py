@@ -1,11 +1,10 @@
 """Facts of a slot (stream `slot:<slot_id>`). Names are storage: never rename a class or a field."""
 
-from dataclasses import dataclass
-
+from interlock.domain.frozen import frozen
 from interlock.domain.messages import Owner
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SlotActivated:
     """The slot selects a publication; the one that it replaces starts nothing any more."""
 
@@ -23,7 +22,7 @@ class SlotActivated:
     """Whose the slot is from now on; None for nobody's (PUB-19)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SlotEmptied:
     """The slot selects nothing any more; its last publication starts nothing any more."""
 

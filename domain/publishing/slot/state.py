@@ -1,13 +1,13 @@
 """State of a slot, folded from its facts."""
 
-from dataclasses import dataclass
 from typing import Final
 
+from interlock.domain.frozen import frozen
 from interlock.domain.messages import Owner
 from interlock.domain.publishing.slot.events import SlotActivated, SlotEvent
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Slot:
     """Who has authority in it."""
 
