@@ -24,7 +24,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from interlock.domain.definitions.names import name_fault, node_id_fault, source_fault
+from interlock.domain.definitions.names import definition_fault, name_fault, node_id_fault, slot_fault, source_fault
 from interlock.domain.definitions.templates import METHODS
 from interlock.domain.durations import duration_ms
 from interlock.domain.refusal import FAULTS_MAX, Fault, Refusal, fault, of_fault
@@ -49,6 +49,18 @@ def _name(text: str) -> str:
 
 def _node_id(text: str) -> str:
     if fault := node_id_fault(text):
+        raise ValueError(fault)
+    return text
+
+
+def _definition(text: str) -> str:
+    if fault := definition_fault(text):
+        raise ValueError(fault)
+    return text
+
+
+def _slot(text: str) -> str:
+    if fault := slot_fault(text):
         raise ValueError(fault)
     return text
 
@@ -79,6 +91,8 @@ def _texts(given: object) -> object:
 
 
 Name = Annotated[str, AfterValidator(_name)]
+DefinitionName = Annotated[str, AfterValidator(_definition)]
+SlotName = Annotated[str, AfterValidator(_slot)]
 NodeId = Annotated[str, AfterValidator(_node_id)]
 Source = Annotated[str, AfterValidator(_source)]
 Duration = Annotated[int, BeforeValidator(_duration)]
@@ -232,7 +246,7 @@ Step = Annotated[
 class PublishPart(Part):
     """What the workflow demands of publishing where a request names no slot; it is no part of what runs."""
 
-    slot: Name | None = None
+    slot: SlotName | None = None
     """The slot that such a request is for."""
     explicit: bool = False
     """Such a request is refused: every slot has to be named."""
@@ -247,7 +261,7 @@ class PublishPart(Part):
 class Document(Part):
     """A definition as its author wrote it."""
 
-    name: Name
+    name: DefinitionName
     """The id of the definition."""
     description: str | None = None
     """For readers; it is no part of what runs."""
@@ -311,7 +325,7 @@ def attributed(text: str) -> Attribution | None:
         return None
     found = cast("dict[str, object]", value) if isinstance(value, dict) else {}
     name = found.get("name")
-    if not isinstance(name, str) or name_fault(name) is not None:
+    if not isinstance(name, str) or definition_fault(name) is not None:
         return None
     try:
         publish = PublishPart.model_validate(found["publish"]) if found.get("publish") is not None else None

@@ -30,9 +30,26 @@ def name_fault(text: str, length_max: int = NAME_LENGTH_MAX) -> str | None:
         return f"expected a name of at most {length_max} characters, found {len(text)}"
     if text != text.strip():
         return f"expected a name without blanks at its ends, found {text!r}"
-    if any(unicodedata.category(character) in _UNPRINTABLE for character in text):
+    # Python's own word for printable is narrower, and said in C: what it lets pass needs no look at each character.
+    if not text.isprintable() and any(unicodedata.category(character) in _UNPRINTABLE for character in text):
         return f"expected a name of printable characters, found {text!a}"
     return None
+
+
+def definition_fault(text: str) -> str | None:
+    """Why a text can't be the name of a definition; None if it can. It is a part of addresses, so it must not lead
+    elsewhere; it may have parts, as `billing/invoices` has."""
+    if text in (".", ".."):
+        return f"expected a name that is not '.' or '..', found {text!r}"
+    return name_fault(text)
+
+
+def slot_fault(text: str) -> str | None:
+    """Why a text can't be the name of a slot; None if it can. What stands behind the last '/' of a definition and its
+    slot is the slot."""
+    if "/" in text:
+        return f"expected a name without '/', found {text[:120]!a}"
+    return definition_fault(text)
 
 
 def node_id_fault(text: str) -> str | None:

@@ -11,7 +11,7 @@ from typing import Final
 from interlock.domain.definitions.compiler import compile_document
 from interlock.domain.definitions.document import PublishPart, attributed
 from interlock.domain.definitions.executable import Executable, Trigger
-from interlock.domain.definitions.names import name_fault
+from interlock.domain.definitions.names import definition_fault, slot_fault
 from interlock.domain.definitions.providers import TriggerProvider
 from interlock.domain.messages import Owner, Publish, Restore, Unpublish
 from interlock.domain.publishing.binding import claims_of
@@ -133,13 +133,13 @@ def aim(
     shard: PublishingShard, wish: Wish, definition_id: str, policy: WorkflowPolicy, host_policy: HostPolicy
 ) -> Target | Refusal:
     """The slot that a request is for, or why there is none."""
-    if fault := name_fault(definition_id):
+    if fault := definition_fault(definition_id):
         return Refusal("invalid", f"For the definition: {fault}.")
     choice = choose(definition_id, wish.slot, policy, host_policy)
     if isinstance(choice, Refusal):
         return choice
     slot_name = choice.slot_name
-    if fault := name_fault(slot_name):
+    if fault := slot_fault(slot_name):
         return Refusal("invalid", f"For the slot: {fault}.")
     wanted = slot_id(wish.shell, definition_id, slot_name)
     found = shard.slot(wanted)

@@ -33,7 +33,7 @@ from interlock.activities import (
     activity,
     adapter_of,
 )
-from interlock.domain.definitions.names import INPUT, name_fault, node_id_fault, source_fault
+from interlock.domain.definitions.names import INPUT, definition_fault, node_id_fault, slot_fault, source_fault
 from interlock.domain.durations import duration_ms
 from interlock.domain.refusal import Refusal
 from interlock.triggers import Event, Trigger, cron, event, http, timer, trigger
@@ -89,11 +89,11 @@ class Workflow:
     """What it does; see `then`, `wait_for` and `sleep`."""
 
     def __post_init__(self) -> None:
-        if fault := name_fault(self.name):
+        if fault := definition_fault(self.name):
             raise AuthoringError(f"For a workflow: {fault}.")
         if self.slot is not None and self.explicit_slot:
             raise AuthoringError(f"Expected slot or explicit_slot for workflow {self.name!r}, found both.")
-        if self.slot is not None and (fault := name_fault(self.slot)):
+        if self.slot is not None and (fault := slot_fault(self.slot)):
             raise AuthoringError(f"For the slot of workflow {self.name!r}: {fault}.")
 
     def on(self, *triggers: Trigger) -> "Workflow":

@@ -152,6 +152,8 @@ def test_what_runs_differently_is_another_executable(changes: Json) -> None:
         ({"name": "\ud800"}, ['"name"', "printable"]),
         ({"name": "n" * 201}, ['"name"', "at most 200"]),
         ({"name": 7}, ['"name"', "string", "7"]),
+        ({"name": ".."}, ['"name"', "not '.' or '..'"]),
+        ({"publish": {"slot": "a/b"}}, ['"publish.slot"', "without '/'"]),
         ({"nmae": "x"}, ["only known fields", '"nmae"']),
         ({"triggers": []}, ['"triggers"', "1 items or more"]),
         ({"triggers": [{"type": "event"}]}, ['"triggers[0].name"', "found none"]),

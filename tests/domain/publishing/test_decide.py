@@ -103,7 +103,7 @@ def test_a_named_slot_is_the_requests_own_choice() -> None:
     assert requested.slot_id == slot_id(SHELL, "orders", "canary")
 
 
-@pytest.mark.parametrize("slot", ["", "  ", " canary", "a\x00b", "s" * 201, "\ud800"])
+@pytest.mark.parametrize("slot", ["", "  ", " canary", "a\x00b", "s" * 201, "\ud800", "a/b", ".", ".."])
 def test_a_slot_needs_a_meaningful_name(slot: str) -> None:
     """Proves: PUB-07"""
     desk = Desk()
