@@ -120,6 +120,18 @@ def test_an_answer_of_something_else_is_told() -> None:
         asked.slots()
 
 
+def test_a_server_that_failed_is_told_as_one_and_not_as_a_wrong_address() -> None:
+    def play(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(502, text="Bad upstream\nmore", headers={"content-type": "text/plain"})
+
+    with client(play) as asked, pytest.raises(WireError) as told:
+        asked.slots()
+    message = str(told.value)
+    assert "status 502 (Bad upstream); whether the request was done isn't known" in message
+    assert "/health/live" in message
+    assert "is that address" not in message
+
+
 def test_a_no_of_health_is_an_answer() -> None:
     with client(answering(503, {"ok": False, "problems": ["warming up"], "roles": []})) as asked:
         assert asked.ready().problems == ("warming up",)

@@ -8,6 +8,7 @@ import pytest
 from interlock.cli import main
 from interlock.cli.asking import asking
 from interlock.cli.codes import Code, CommandError
+from interlock.cli.publishing_commands import repeatable
 from interlock.sdk import ApiError
 from interlock.sdk.types import Conflict, DocumentFault
 
@@ -66,3 +67,13 @@ def test_what_is_wrong_with_a_document_is_told_one_by_one(
 ) -> None:
     found = told(ApiError(400, "invalid", "m", {}, faults=(FAULT,)), monkeypatch, capsys)
     assert found["faults"] == [{"code": "source", "where": "ship", "expected": "one of input", "found": "nowhere"}]
+
+
+def test_a_command_that_is_not_waited_for_to_the_end_says_how_it_is_repeated(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(KeyboardInterrupt), repeatable("c-1"):
+        raise KeyboardInterrupt
+    told = capsys.readouterr()
+    assert "--command-id c-1" in told.err
+    assert not told.out

@@ -1,5 +1,6 @@
 """The verbs of publishing: who has authority, and how it changes."""
 
+import sys
 import uuid
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -234,9 +235,13 @@ def publications_show(
 
 @contextmanager
 def repeatable(command_id: str) -> Generator[None, None, None]:
-    """Says how a command is repeated whose answer got lost: it may have been taken before."""
+    """Says how a command is repeated whose answer got lost, or wasn't waited for: it may have been taken before."""
     try:
         yield
+    except KeyboardInterrupt:
+        again = f"give the same command with --command-id {command_id} to hear its answer; it does nothing twice"
+        print(f"interlock: not waited for to the end, and it may have been taken; {again}", file=sys.stderr, flush=True)
+        raise
     except CommandError as error:
         if error.code is not Code.UNREACHABLE:
             raise

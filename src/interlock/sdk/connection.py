@@ -20,6 +20,8 @@ WAIT_S_MAX = 30.0
 """The longest that one request asks the server to wait; longer waits are several requests."""
 PART_CHARACTERS_MAX = 2_000
 """The longest id or name that a URL is made of; servers and proxies take URLs of about 8,000 bytes."""
+LINE_CHARACTERS_MAX = 200
+"""How much is told of what an answer says that isn't the API's."""
 TRIES_MAX = 3
 """How often a request is sent whose connection breaks."""
 
@@ -208,6 +210,13 @@ def _json_of(answer: httpx.Response, base_url: str) -> object:
     try:
         return cast("object", answer.json())
     except ValueError as error:
+        if answer.is_server_error:
+            line = next(iter(answer.text.split("\n")), "").strip()[:LINE_CHARACTERS_MAX] or answer.reason_phrase
+            raise WireError(
+                f"Expected an answer of Interlock's API at {base_url}, found that the server failed with status "
+                f"{answer.status_code} ({line}); whether the request was done isn't known: look at "
+                f"{base_url}/health/live and at the server's log"
+            ) from error
         raise WireError(
             f"Expected JSON from {base_url}, found {answer.headers.get('content-type', 'no type')} with status "
             f"{answer.status_code}; is that address Interlock's API?"
