@@ -128,7 +128,7 @@ class SqliteSlots:
         chosen = Filter().equal("shell", shell).equal("definition_id", definition_id).equal("slot_id", slot)
         chosen.equal("status", status).newest_first("requested_at_ms", "publication_id", after, limit)
         with self._reader.snapshot() as snapshot:
-            return tuple(snapshot.select(PUBLICATIONS, chosen.rest, chosen.values))
+            return tuple(snapshot.page(PUBLICATIONS, chosen.rest, chosen.values))
 
     def publication(self, publication_id: str) -> PublicationView | None:
         """A publication; None if there is none of this id."""

@@ -110,7 +110,7 @@ class SqliteRepairs:
         """Repairs, the newest first."""
         chosen = Filter().newest_first("at_ms", "repair_id", after, limit)
         with self._reader.snapshot() as snapshot:
-            return tuple(snapshot.select(REPAIRS, chosen.rest, chosen.values))
+            return tuple(snapshot.page(REPAIRS, chosen.rest, chosen.values))
 
     def drift(self) -> dict[str, DriftRow]:
         """View → how many of its rows were found wrong, ever."""

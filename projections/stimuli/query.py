@@ -111,7 +111,7 @@ class SqliteStimuli:
         chosen = Filter().equal("shell", shell).equal("reason", reason)
         chosen.newest_first("rejected_at_ms", "dead_letter_id", after, limit)
         with self._reader.snapshot() as snapshot:
-            return tuple(snapshot.select(DEAD_LETTERS, chosen.rest, chosen.values))
+            return tuple(snapshot.page(DEAD_LETTERS, chosen.rest, chosen.values))
 
     def dead_letter(self, dead_letter_id: str) -> DeadLetterRow | None:
         """A dead letter; None if there is none of this id."""
