@@ -40,6 +40,9 @@ LAG_LOOK_S: Final = 0.02
 REPAIRS_AT_ONCE: Final = 50
 """Repairs that are asked for before the first of them is answered."""
 
+DEFAULT_SHELL: Final = "default"
+"""Whose shard is asked where a publication is gone: what it decides then is the same for every shell."""
+
 Outcome = Literal["found", "asked", "repaired", "refused"]
 """found: nothing was asked, as in a dry run · asked: publishing has not answered yet · repaired · refused: publication
 or slot have moved since, and the next pass compares anew."""
@@ -92,6 +95,8 @@ class Finding:
     holder: str
     kind: str
     publication_id: str
+    shell: str
+    """Of its slot; "" where the publication is gone, and nothing says any more whose it was."""
     definition_id: str
     slot_id: str
     standing: Standing
@@ -240,7 +245,7 @@ class Reconciler:
         message = RepairProjection(
             command_id=self._ids(),
             reconciliation_id=identity,
-            shell="default",
+            shell=finding.shell or DEFAULT_SHELL,
             kind=finding.kind,
             publication_id=finding.publication_id,
             standing=finding.standing,
@@ -297,6 +302,7 @@ def _finding(copy: Copy, called: Called, position: int, differ: Sequence[Differe
         holder=copy.name,
         kind=copy.kind,
         publication_id=called.publication_id,
+        shell=called.shell,
         definition_id=called.definition_id,
         slot_id=called.slot_id,
         standing=called.standing,

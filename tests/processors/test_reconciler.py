@@ -2,12 +2,17 @@
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from interlock.domain.decider import Change
 from interlock.domain.messages import RepairProjection
-from interlock.domain.publishing.publication.events import PublicationFailed, PublicationRetired
+from interlock.domain.publishing.publication.events import (
+    PublicationFailed,
+    PublicationRequested,
+    PublicationRetired,
+)
 from interlock.domain.publishing.reconciliation.called import Called, called_for
 from interlock.domain.publishing.reference.events import SourceReferenceCreated
 from interlock.log.port import LogError
@@ -102,6 +107,17 @@ async def test_the_rows_of_an_earlier_step_are_wrong_at_the_end(step: int) -> No
     assert (asked["p1"].standing, asked["p1"].revision, asked["p1"].foreign) == ("gone", 0, 1)
     assert (asked["p2"].standing, asked["p2"].revision) == ("active", 2)
     assert {(message.position, message.requested_by) for message in publishing.asked} == {(end, "ada")}
+
+
+async def test_publishing_is_asked_in_the_shell_of_the_slot() -> None:
+    """Proves: PRJ-05, PUB-01."""
+    journals, publishing = Journals(), Publishing()
+    requested, *rest = candidate("p1")
+    assert isinstance(requested.event, PublicationRequested)
+    elsewhere = replace(requested, event=replace(requested.event, shell="elsewhere"))
+    position = (await journals.commit("publishing", elsewhere, *rest)).frame.number
+    await over(journals, publishing, [Rows("view", position, {"p1": "active"})]).sweep()
+    assert [(message.publication_id, message.shell) for message in publishing.asked] == [("p1", "elsewhere")]
 
 
 async def test_copies_at_different_positions_are_each_compared_at_their_own() -> None:
