@@ -1,5 +1,6 @@
 """Time and ids of a real process."""
 
+import asyncio
 import secrets
 import time
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from typing import Final
 from interlock.log.port import LogAdmin
 from interlock.processors.ports import Clock, ClockOff
 
-FRESH_MS: Final = 60_000
+FRESH_S: Final = 60.0
 """How long a clock that was measured against the log's is taken to be as it was."""
 
 
@@ -53,21 +54,22 @@ class ClockGuard:
         self._clock = clock
         self._admin = admin
         self._skew_max_ms = skew_max_ms
-        self._fresh_until_ms: int | None = None
+        self._fresh_until_s = float("-inf")
 
     async def check(self) -> None:
         """Raises `ClockOff`, `Refused`, `Unavailable`. Asks the log again once its last good answer is a minute old."""
-        if self._fresh_until_ms is not None and self._clock.now_ms() < self._fresh_until_ms:
+        # By the loop's time: a clock that was set back would take itself for measured for as long.
+        now_s = asyncio.get_running_loop().time()
+        if now_s < self._fresh_until_s:
             return
         skew_ms = 1000 * await self._admin.clock_skew_s(self._clock.now_ms)
         if abs(skew_ms) > self._skew_max_ms:
-            self._fresh_until_ms = None
             raise ClockOff(
                 f"expected this process's clock within {self._skew_max_ms} ms of the log's, found it "
                 f"{-skew_ms:+.0f} ms off; set the machine's clock (NTP), and start this process again: it owns no "
                 "shard before"
             )
-        self._fresh_until_ms = self._clock.now_ms() + FRESH_MS
+        self._fresh_until_s = now_s + FRESH_S
 
 
 def random_id() -> str:
