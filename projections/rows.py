@@ -102,6 +102,10 @@ class MemoryRows:
         """Every row, in the order of the keys."""
         return self.under(table)
 
+    def by_key(self, table: Table[R]) -> Mapping[Key, R]:
+        """Every row by its key, in no order; changes with the rows."""
+        return self._of(table)
+
     def digest(self, tables: Iterable[Table[Any]]) -> str:
         """As `digest`, over these tables."""
         return digest({table.name: self.all(table) for table in tables})

@@ -135,9 +135,12 @@ def ddl(table: Table[Any]) -> Iterator[str]:
         yield f"CREATE INDEX {table.name}_by_{'_'.join(index)} ON {table.name} ({', '.join(index)})"
 
 
-def select_all(connection: sqlite3.Connection, table: Table[Any]) -> Iterator[tuple[Value, ...]]:
-    """The rows of a table in the order of their keys, as `digest` wants them."""
+def select_all(
+    connection: sqlite3.Connection, table: Table[Any], *, ordered: bool = True
+) -> Iterator[tuple[Value, ...]]:
+    """The rows of a table in the order of their keys, as `digest` wants them, or in any, which is twice as fast."""
+    order = f" ORDER BY {', '.join(table.key)}" if ordered else ""
     return cast(
         Iterator[tuple[Value, ...]],
-        connection.execute(f"SELECT {', '.join(table.columns)} FROM {table.name} ORDER BY {', '.join(table.key)}"),
+        connection.execute(f"SELECT {', '.join(table.columns)} FROM {table.name}{order}"),
     )
