@@ -5,7 +5,6 @@ A worker that dies takes its seed with it: that seed is then told as found, sinc
 
 import multiprocessing
 import os
-import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -77,11 +76,8 @@ class Summary:
 
 
 def run_one(seed: int, steps: int) -> Summary:
-    """One seed, as a small result that another process can read; what the run raises is in it as text."""
-    try:
-        result = run(draw(seed, steps))
-    except Exception as error:  # noqa: BLE001 - not every exception can be handed from process to process
-        return _broken(seed, steps, "".join(traceback.format_exception(error)))
+    """One seed, as a small result that another process can read."""
+    result = run(draw(seed, steps))
     found: list[Found] = []
     if (violation := result.violation) is not None:
         found.append(
@@ -110,18 +106,17 @@ def run_many(seeds: Iterable[int], *, steps: int, jobs: int | None = None) -> It
             for done in as_completed(running):
                 error = done.exception()
                 yield (
-                    done.result()
-                    if error is None
-                    else _broken(running[done], steps, f"{type(error).__name__}: {error}")
+                    done.result() if error is None else _lost(running[done], steps, f"{type(error).__name__}: {error}")
                 )
         finally:
             # Whoever wants no more of them waits only for those that are under way.
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _broken(seed: int, steps: int, why: str) -> Summary:
-    """A run that could not be carried out: a fault of the simulation, or of the engine in a place nobody looks at."""
+def _lost(seed: int, steps: int, why: str) -> Summary:
+    """A run that took its interpreter with it, or that could not even be drawn."""
     again = f"make simulate SEED={seed} STEPS={steps}"
-    sentence = f"the run itself failed: {why.strip().splitlines()[-1]}"
-    found = Found(seed=seed, rule="run", sentence=sentence, again=again, report=f"{why}\nagain: {again}")
+    found = Found(
+        seed=seed, rule="run", sentence=f"the run never came back: {why}", again=again, report=f"{why}\nagain: {again}"
+    )
     return Summary(runs=1, found=[found], seed=seed)

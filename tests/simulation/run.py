@@ -11,6 +11,7 @@ import logging
 import subprocess
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -44,6 +45,11 @@ STEP_CPU_S_MAX: Final = 30.0
 """How long one step may take; a whole run takes some 3 s. One that takes so long goes round without waiting."""
 TROUBLES_END_S: Final = 120.0
 """How long the last trouble may take to be over."""
+FAILED: Final = "the run itself fails"
+"""How the rule begins that a run breaks which raises anything but a violation; the exception's type is part of it, so
+that no shorter run is taken for the same that fails otherwise."""
+FRAMES_TOLD_MAX: Final = 6
+"""Of an exception, the innermost ones."""
 SCRATCH: Final = Path("/dev/shm")
 """Where views are kept, if it is there: their files are no part of what is simulated, and a disk would be slower."""
 
@@ -90,7 +96,8 @@ class Result:
 def run(plan: Plan, *, whole: bool = False) -> Result:
     """Carries out a plan; with `whole` its trace ends with what all records come to.
 
-    What breaks a rule is in the result; what is raised is a fault of the simulation.
+    What breaks a rule is in the result, and what is raised otherwise as well: then a part failed that nobody looks at,
+    in the engine or in the simulation.
     """
     began = time.process_time()
     with tempfile.TemporaryDirectory(dir=SCRATCH if SCRATCH.is_dir() else None, prefix="simulation-") as folder:
@@ -100,6 +107,9 @@ def run(plan: Plan, *, whole: bool = False) -> Result:
         except Spinning as spinning:
             result = one.result
             result.violation = spinning.violation
+        except Exception as error:  # noqa: BLE001 - whoever runs, shrinks and hunts treats it as any other breach
+            result = one.result
+            result.violation = _failure(error)
     result.cpu_s = time.process_time() - began
     return result
 
@@ -129,8 +139,16 @@ def commit_of_code() -> str:
         return "unknown"
 
 
+def _failure(error: Exception) -> Violation:
+    frames = "".join(traceback.format_tb(error.__traceback__)[-FRAMES_TOLD_MAX:])
+    said = "".join(traceback.format_exception_only(error)).strip()
+    # Without the exception itself, which would keep the whole world by its frames.
+    return Violation(f"{FAILED} by {type(error).__name__}", f"expected it to end, found {said}, from\n{frames}")
+
+
 class _Run:
     def __init__(self, plan: Plan, *, whole: bool) -> None:
+        self.result = Result(plan=plan, trace=Trace())
         self._plan = plan
         self._digests = whole
         self._landed = 0
@@ -157,7 +175,8 @@ class _Run:
             ),
             seed=self._plan.seed,
         )
-        self.result = result = Result(plan=self._plan, trace=world.trace)
+        result = self.result
+        result.trace = world.trace
         loop = cast("SeededLoop", asyncio.get_running_loop())
         self._circling = loop.create_future()
         loop.after_each(self._count_steps, every=1_000)
@@ -170,15 +189,19 @@ class _Run:
                 world.trace.add("judge", f"VIOLATION {violation}")
             finally:
                 result.steps, result.virtual_s = loop.steps, loop.time()
+                self._count()
             if result.violation is None:
                 await world.close()
             if self._digests:
                 world.trace.add("log", f"holds {world.digest()}")
-        result.commits = self._judge.commits()
-        result.publishes = sum(entry.command_id.startswith("publish") for entry in self._clients.ledger.sent)
-        result.stimuli = sum(not entry.command_id for entry in self._clients.ledger.sent)
-        result.faults = world.faults
         return result
+
+    def _count(self) -> None:
+        result, sent = self.result, self._clients.ledger.sent
+        result.commits = self._judge.commits()
+        result.publishes = sum(entry.command_id.startswith("publish") for entry in sent)
+        result.stimuli = sum(not entry.command_id for entry in sent)
+        result.faults = self._world.faults
 
     def _count_steps(self, steps: int, task: "asyncio.Task[object] | None") -> None:
         if steps > STEPS_MAX and not self._circling.done():

@@ -27,8 +27,8 @@ def shrink(plan: Plan, tell: Tell) -> Result | None:
         return None
     rule, tried = best.violation.rule, 1
     before = [place for place, item in enumerate(best.plan.items) if item.at_s <= best.virtual_s]
-    if len(before) < len(best.plan.items) and (cut := _tried(best.plan.only(before))) is not None:
-        tried += 1
+    if len(before) < len(best.plan.items):
+        cut, tried = run(best.plan.only(before)), tried + 1
         # What comes later has no part in it; only who tells the end of the run by its last item may differ.
         best = cut if cut.violation is not None and cut.violation.rule == rule else best
     chunk = max(1, len(best.plan.items) // 2)
@@ -36,9 +36,8 @@ def shrink(plan: Plan, tell: Tell) -> Result | None:
         at, shorter = 0, False
         while at < len(best.plan.items) and tried < RUNS_MAX:
             places = [place for place in range(len(best.plan.items)) if not at <= place < at + chunk]
-            result = _tried(best.plan.only(places))
-            tried += 1
-            if result is not None and result.violation is not None and result.violation.rule == rule:
+            result, tried = run(best.plan.only(places)), tried + 1
+            if result.violation is not None and result.violation.rule == rule:
                 best, shorter = result, True
                 tell(len(places), tried, best)
             else:
@@ -46,11 +45,3 @@ def shrink(plan: Plan, tell: Tell) -> Result | None:
         if tried >= RUNS_MAX or (chunk == 1 and not shorter):
             return best
         chunk = max(1, min(chunk, len(best.plan.items)) // 2)
-
-
-def _tried(plan: Plan) -> Result | None:
-    """The run of a plan; None where it can't be carried out."""
-    try:
-        return run(plan)
-    except Exception:  # noqa: BLE001 - a run that fails by itself says nothing about the rule
-        return None
