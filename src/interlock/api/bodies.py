@@ -9,6 +9,7 @@ from pydantic.alias_generators import to_camel
 from starlette.requests import Request
 
 from interlock.api.failures import Failure, invalid
+from interlock.api.misfits import ID_PATTERN, OWNER_PATTERN
 from interlock.domain.messages import Owner
 from interlock.domain.routing.json_text import JsonValue, parse
 from interlock.projections.paging import Cursor
@@ -27,7 +28,7 @@ INTEGER_MAX: Final = 2**53
 
 Seconds = Annotated[float, Field(ge=0, le=WAIT_S_MAX, allow_inf_nan=False)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-Id = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[!-~]+$")]
+Id = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=ID_PATTERN)]
 """Printable ASCII without spaces."""
 Said = Annotated[str, StringConstraints(max_length=1_000)]
 
@@ -46,7 +47,7 @@ class SlotBody(Body):
     expect_revision: Annotated[int, Field(ge=0, le=INTEGER_MAX)] | None = None
     """The slot revision that was observed; the one found if it is left out."""
     shell: Name = "default"
-    owner: Annotated[str, StringConstraints(max_length=401, pattern=r"^[^:]+:.+$")] | None = None
+    owner: Annotated[str, StringConstraints(max_length=401, pattern=OWNER_PATTERN)] | None = None
     """Whose the slot is or shall be, as KIND:ID, such as team:payments; who names nobody may change only what nobody
     owns."""
     take_over: bool = False

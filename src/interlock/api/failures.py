@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from interlock.api.misfits import misfit
 from interlock.domain.refusal import RefusalKind
 from interlock.domain.routing.json_text import JsonUnfit
 from interlock.log.port import BatchTooLarge, LogError
@@ -105,22 +106,11 @@ def as_failure(error: Exception) -> Failure:
         case JsonUnfit():
             return invalid(f"{error}.")
         case ValidationError():
-            return invalid(_misfit(error))
+            return invalid(misfit(error))
         case HTTPException():
             return _of_http(error)
         case _:
             return Failure(500, "failed", "The program failed; its log says where. The same request may be sent again.")
-
-
-def _misfit(error: ValidationError) -> str:
-    """The first thing that doesn't fit, without its value."""
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    place = ".".join(str(part) for part in first["loc"]) or "the body"
-    if first["type"] == "extra_forbidden":
-        return f"Expected only fields that this request has, found {place!r}; see /v1/openapi.json."
-    if first["type"] == "missing":
-        return f"Expected a field {place!r}, found none."
-    return f"In {place!r}: {first['msg']}."
 
 
 def _of_http(error: HTTPException) -> Failure:

@@ -83,8 +83,8 @@ async def _reach(context: Context, view: str, place: Place, deadline: float) -> 
         raise Failure(
             504,
             "not-reached",
-            f"Expected the view {view!r} at {place} in time, found it at {reached}; ask again, or for longer with "
-            "`wait`. `interlock projections list` shows how far the views are.",
+            f"Expected the view {view!r} at {place} in time, found it at {reached}; ask again later (by HTTP also for "
+            "longer, with `wait`). `interlock projections list` shows how far the views are.",
             {"view": view, "asked": str(place), "reached": reached},
         )
 

@@ -20,6 +20,8 @@ def asking(api: str, shell: str, at_least: str = "") -> "Generator[Client, None,
     from interlock.sdk import ApiError, BadArgument, Client, Unreachable, WireError
     from interlock.sdk.wire import to_wire
 
+    if not shell:
+        raise usage("expected a name for --shell, found ''; leave it out for the shell 'default'")
     try:
         with Client(find_api(api), shell=shell) as client:
             yield client.at_least(at_least) if at_least else client
