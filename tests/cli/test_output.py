@@ -2,7 +2,7 @@
 
 import pytest
 
-from interlock.cli.output import age, clean, instant, short
+from interlock.cli.output import age, clean, instant, print_table, short
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,10 @@ def test_a_long_value_is_cut_where_it_is_shown_in_one_line() -> None:
 def test_what_would_act_on_a_terminal_is_shown_and_not_done() -> None:
     assert clean("a\x1b[31mred\x07\n\x9b2J") == r"a\x1b[31mred\x07\n\x9b2J"
     assert clean("größe – ✓") == "größe – ✓"
+
+
+def test_a_row_is_one_line_where_no_terminal_says_how_wide_it_may_be(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("A", "B", "C"), [("x" * 500, 1, ""), ("größe", 22, "end")], "none")
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines] == [["A", "B", "C"], ["x" * 500, "1"], ["größe", "22", "end"]]
+    assert lines[0].index("B") == lines[1].index("1") == lines[2].index("22")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from interlock.cli.address import find_api
 from interlock.cli.blobs import look_at_blobs
-from interlock.cli.codes import CommandError
+from interlock.cli.codes import Code, CommandError
 from interlock.cli.finding import Finding
 from interlock.cli.settings import load
 from interlock.cli.topics import check, embedded_missing, opened
@@ -99,7 +99,9 @@ async def _asked(what: str, settings: Settings, look: Callable[[Settings], Await
     try:
         return await look(settings)
     except CommandError as error:
-        remedy = "start the log, or say where it is with --log or INTERLOCK_LOG"
+        # What is reached and is no sound log isn't mended by starting anything.
+        remedy = "put a backup of it back" if error.code is Code.FAILED else "start the log"
+        remedy += ", or say where the right one is with --log or INTERLOCK_LOG"
         return Finding(what=what, ok=False, found=error.message, remedy=remedy)
 
 
@@ -118,7 +120,7 @@ async def _clock(settings: Settings) -> Finding:
         skew_ms = -1000 * await backend.admin.clock_skew_s(wall_ms)
     ok = abs(skew_ms) <= settings.max_clock_skew_ms
     remedy = "" if ok else "set the clock (NTP); no shard is opened before"
-    return Finding(what="clock", ok=ok, found=f"{skew_ms:+.0f} ms from the log's", remedy=remedy)
+    return Finding(what="clock", ok=ok, found=f"{round(skew_ms):+d} ms from the log's", remedy=remedy)
 
 
 def _api(address: str) -> Finding:

@@ -8,9 +8,6 @@ from datetime import UTC, datetime
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
-WIDTH_OF_PIPES = 240
-"""Columns where nobody says how wide the output may be; nothing is cut below it."""
-
 
 def print_json(value: object) -> None:
     """The one document of `--json`, with the names that the API uses."""
@@ -20,18 +17,22 @@ def print_json(value: object) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], empty: str) -> None:
-    """Rows under their columns; a sentence where there are none."""
-    from rich.console import Console
-    from rich.table import Table
-
+    """Rows under their columns; a sentence where there are none. Where no terminal says how wide the output may be,
+    each row is one line."""
     given = [[clean(str(cell)) for cell in row] for row in rows]
     if not given:
         print(empty)
         return
+    if not sys.stdout.isatty():
+        _print_lines([columns, *given])
+        return
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table(*columns, box=None, header_style="bold", pad_edge=False)
     for row in given:
         table.add_row(*row)
-    Console(width=None if sys.stdout.isatty() else WIDTH_OF_PIPES, markup=False, highlight=False).print(table)
+    Console(markup=False, highlight=False).print(table)
 
 
 def print_fields(fields: Iterable[tuple[str, object]]) -> None:
@@ -67,6 +68,16 @@ def short(value: object, characters_max: int = 100) -> str:
     """A JSON value in one line, cut where it is long."""
     text = json.dumps(value, ensure_ascii=not _unicode())
     return text if len(text) <= characters_max else f"{text[: characters_max - 1]}…"
+
+
+def _print_lines(rows: Sequence[Sequence[str]]) -> None:
+    """Each row in a line, whatever its length, with its cells under each other."""
+    from rich.cells import cell_len
+
+    widths = [max(map(cell_len, cells)) for cells in zip(*rows, strict=True)]
+    for row in rows:
+        padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
+        print("  ".join(padded).rstrip())
 
 
 def _unicode() -> bool:

@@ -339,8 +339,13 @@ def projections(found: Sequence[ViewStatus]) -> None:
 
 def rebuilds(found: Sequence[Rebuild]) -> None:
     """How rebuilds ended."""
-    rows = [(each.view, each.state, each.appends_done, _compared(each), each.message) for each in found]
-    print_table(("VIEW", "STATE", "APPENDS", "ROWS", "TROUBLE"), rows, "No views.")
+    compared = any(each.rebuilt_digest for each in found)
+    rows = [
+        (each.view, each.state, each.appends_done, *((_compared(each),) if compared else ()), each.message)
+        for each in found
+    ]
+    columns = ("VIEW", "STATE", "APPENDS", *(("ROWS",) if compared else ()), "TROUBLE")
+    print_table(columns, rows, "No views.")
 
 
 def _compared(rebuild: Rebuild) -> str:

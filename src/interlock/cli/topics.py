@@ -70,7 +70,7 @@ async def _faults(settings: Settings, backend: Backend) -> list[TopicFault]:
                 topic="all",
                 setting="clock",
                 expected=f"within {settings.max_clock_skew_ms} ms of the log's",
-                found=f"{skew_ms:+.0f} ms",
+                found=f"{round(skew_ms):+d} ms",
                 remedy="Set the clocks of this machine and of the brokers (NTP).",
             )
         )
