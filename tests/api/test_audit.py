@@ -23,6 +23,9 @@ async def test_a_slot_as_of_each_revision_and_instant(service: Service) -> None:
         then = await service.get("/v1/states/orders/default", at=at)
         assert (then["revision"], then["lastRevision"], then["type"]) == (1, 2, "publishing.SlotActivated")
         assert then["state"]["publication_id"] == first["publicationId"]
+    never = await service.http.get("/v1/states/orders/default", params={"at": 3})
+    assert (never.status_code, never.json()["kind"]) == (404, "not-found")
+    assert "to have revision 3, found that it has 2 so far" in never.json()["message"]
     before = await service.http.get("/v1/states/orders/default", params={"at": instant(events[0]["timeMs"] - 1)})
     assert (before.status_code, before.json()["kind"]) == (404, "not-found")
 

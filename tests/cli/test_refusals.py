@@ -77,3 +77,21 @@ def test_a_command_that_is_not_waited_for_to_the_end_says_how_it_is_repeated(
     told = capsys.readouterr()
     assert "--command-id c-1" in told.err
     assert not told.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("history", "orders/default", "--at", ""), "a revision or an instant"),
+        (("slots", "list", "--shell", ""), "a name for --shell"),
+        (("slots", "show", "orders", "blue", "--slot", "green"), "the slot's name once"),
+    ],
+)
+def test_what_says_nothing_or_two_things_is_refused_before_anything_is_sent(
+    arguments: tuple[str, ...], says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["interlock", *arguments])
+    with pytest.raises(SystemExit) as end:
+        main.main()
+    assert end.value.code == Code.USAGE
+    assert says in capsys.readouterr().err

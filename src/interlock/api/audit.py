@@ -56,6 +56,12 @@ async def state(context: Context, request: Request) -> Answer[AggregateState]:
                 f"Expected {'/'.join(parts)!r} to have an event {_told(at)}, found none; `interlock history` shows its "
                 "events, and how aggregates are named."
             )
+        if at.revision is not None and at.revision > found.last_revision:
+            await context.require_caught_up(VIEW)
+            raise not_found(
+                f"Expected {'/'.join(parts)!r} to have revision {at.revision}, found that it has {found.last_revision} "
+                "so far; without `at` it is told as it is now."
+            )
         return AggregateState(
             stream=found.stream,
             revision=found.revision,

@@ -30,19 +30,21 @@ def history(
     limit: Annotated[int | None, typer.Option(min=1, max=1000, help="The most events.")] = None,
     after: Annotated[str, typer.Option("--after", help="Only events above this revision.")] = "",
     at: Annotated[
-        str,
+        str | None,
         typer.Option("--at", metavar="REVISION|INSTANT", help="Its state as of then (2026-03-01T12:00:00Z), as JSON."),
-    ] = "",
+    ] = None,
     at_least: AtLeast = "",
     api: Api = "",
     shell: Shell = "default",
     as_json: AsJson = False,
 ) -> None:
     """Show the events of an aggregate in order, or with --at what it was then."""
-    if at and (limit is not None or after):
+    if at == "":
+        raise usage("expected --at with a revision or an instant such as 2026-03-01T12:00:00Z, found ''")
+    if at is not None and (limit is not None or after):
         raise usage("expected --at without --limit and --after, found both; a state is of all events up to then")
     with asking(api, shell, at_least) as client:
-        if at:
+        if at is not None:
             state = client.state(aggregate, at=at)
             print_json(state) if as_json else show.state(state)
             return

@@ -46,6 +46,9 @@ def emit(
     idempotency_key: Annotated[str | None, typer.Option(metavar="K", help="Names what happened.")] = None,
     correlation: Annotated[str | None, typer.Option(metavar="C", help="What it belongs to.")] = None,
     ttl: Annotated[str | None, typer.Option(help="How long it meets later waits, such as 1h.")] = None,
+    deliver: Annotated[
+        str | None, typer.Option(metavar="all|one", help="With one it ends at the first wait that it meets.")
+    ] = None,
     for_run: Annotated[
         str | None, typer.Option("--test-run", metavar="RUN", help="The test run that it is for.")
     ] = None,
@@ -58,7 +61,7 @@ def emit(
         raise usage("expected a name, such as order.placed, found none; a stimulus needs one")
     payload = _payload(data)
     fields = {"type": type_, "name": name, "shell": shell}
-    optional = {"idempotencyKey": idempotency_key, "correlation": correlation, "ttl": ttl}
+    optional = {"idempotencyKey": idempotency_key, "correlation": correlation, "ttl": ttl, "deliver": deliver}
     optional["testRun"] = for_run
     fields |= {field: value for field, value in optional.items() if value is not None}
     # The payload goes on as it was written: what Python would make of its numbers is not what its author wrote.

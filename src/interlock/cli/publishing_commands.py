@@ -188,13 +188,18 @@ def slots_list(at_least: AtLeast = "", api: Api = "", shell: Shell = "default", 
 def slots_show(
     definition: Annotated[str, typer.Argument(help="A definition, or definition/slot.")],
     name: Annotated[str, typer.Argument(help="The slot's name.")] = "",
+    slot_name: Slot = None,
     at_least: AtLeast = "",
     api: Api = "",
     shell: Shell = "default",
     as_json: AsJson = False,
 ) -> None:
     """Show a slot and its authority."""
-    if not name:
+    if name and slot_name is not None:
+        raise usage(f"expected the slot's name once, found {name!r} and --slot {slot_name!r}")
+    if slot_name is not None:
+        name = slot_name
+    elif not name:
         definition, _, name = definition.partition("/")
     with asking(api, shell, at_least) as client:
         slot = client.slot(definition, name or "default")

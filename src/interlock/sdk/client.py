@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterator
 
 from interlock.sdk.auditing import Auditing
-from interlock.sdk.connection import TIMEOUT_S, TRIES_MAX, WAIT_S_MAX, ApiError, BadArgument, Unreachable, part
+from interlock.sdk.connection import TIMEOUT_S, TRIES_MAX, WAIT_S_MAX, ApiError, BadArgument, Unreachable, id_part, part
 from interlock.sdk.publishing import Publishing
 from interlock.sdk.types import (
     ENDED,
@@ -90,7 +90,7 @@ class Client(Publishing, Auditing):
     def stimulus(self, stimulus_id: str, *, wait_s: float | None = None, seen: str | None = None) -> StimulusDetail:
         """A stimulus with what it did; with `wait_s` once it was routed, or once it is not as `seen`."""
         return from_wire(
-            StimulusDetail, self._get_waiting("/v1/stimuli/" + part(stimulus_id, "a stimulus's id"), wait_s, seen)
+            StimulusDetail, self._get_waiting("/v1/stimuli/" + id_part(stimulus_id, "a stimulus's id"), wait_s, seen)
         )
 
     def dead_letters(
@@ -102,7 +102,7 @@ class Client(Publishing, Auditing):
 
     def dead_letter(self, dead_letter_id: str) -> DeadLetter:
         """One of them."""
-        path = "/v1/dead-letters/" + part(dead_letter_id, "a dead letter's id")
+        path = "/v1/dead-letters/" + id_part(dead_letter_id, "a dead letter's id")
         return from_wire(DeadLetter, self._send("GET", path))
 
     # ---- runs -------------------------------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ class Client(Publishing, Auditing):
 
     def run(self, execution_id: str, *, wait_s: float | None = None, seen: str | None = None) -> RunDetail:
         """A run; with `wait_s` once it has ended, or once it is not as `seen`."""
-        return from_wire(RunDetail, self._get_waiting("/v1/runs/" + part(execution_id, "a run's id"), wait_s, seen))
+        return from_wire(RunDetail, self._get_waiting("/v1/runs/" + id_part(execution_id, "a run's id"), wait_s, seen))
 
     def watch(self, execution_id: str, *, timeout_s: float | None = None) -> Iterator[RunDetail]:
         """A run now, and again whenever something is different, until it has ended or the time is over."""
@@ -189,7 +189,7 @@ class Client(Publishing, Auditing):
             "requestedBy": requested_by,
             "wait": wait_s,
         }
-        path = "/v1/runs/" + part(execution_id, "a run's id") + "/cancel"
+        path = "/v1/runs/" + id_part(execution_id, "a run's id") + "/cancel"
         return from_wire(Cancelled, self._send("POST", path, body=body, wait_s=wait_s))
 
     def counts(self, *, wait_s: float | None = None, seen: str | None = None) -> Counts:

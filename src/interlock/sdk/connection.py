@@ -197,6 +197,13 @@ def part(text: str, what: str) -> str:
     return quote(text, safe=":")
 
 
+def id_part(text: str, what: str) -> str:
+    """A part of a path that is an id, of which none has a slash. Raises `BadArgument`."""
+    if "/" in text:
+        raise BadArgument(f"expected {what}, such as the lists show, found {text[:PART_CHARACTERS_MAX]!r}")
+    return part(text, what)
+
+
 def _check(text: str, what: str) -> None:
     if len(text) > PART_CHARACTERS_MAX:
         raise BadArgument(f"expected {what} of at most {PART_CHARACTERS_MAX} characters, found {len(text)}")

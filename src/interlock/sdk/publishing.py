@@ -1,6 +1,6 @@
 """The verbs of publishing: who has authority, and how it changes."""
 
-from interlock.sdk.connection import WAIT_S_MAX, Connection, part
+from interlock.sdk.connection import WAIT_S_MAX, Connection, id_part, part
 from interlock.sdk.types import (
     Page,
     Preflight,
@@ -154,7 +154,7 @@ class Publishing(Connection):
         self, publication_id: str, *, wait_s: float | None = None, seen: str | None = None
     ) -> PublicationDetail:
         """A publication; with `wait_s` once it is no longer pending, or once it is not as `seen`."""
-        path = "/v1/publications/" + part(publication_id, "a publication's id")
+        path = "/v1/publications/" + id_part(publication_id, "a publication's id")
         return from_wire(PublicationDetail, self._get_waiting(path, wait_s, seen))
 
     # ---- within -----------------------------------------------------------------------------------------------------
