@@ -77,7 +77,7 @@ def _aimed(
 
 def _previous(shard: PublishingShard, target: Target) -> Publication | Refusal:
     """The publication that the slot selected before the present one, or last where it is empty."""
-    selected = shard.selected.get(target.slot_id, [])
+    selected = shard.selected.get(target.slot_id, ())
     earlier = selected[:-1] if target.slot.publication_id else selected
     if not earlier:
         return Refusal(

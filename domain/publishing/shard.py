@@ -32,13 +32,16 @@ from interlock.domain.publishing.unpublish.state import Unpublish
 
 @dataclass(slots=True)
 class PublishingShard:
-    """The aggregates of one shard, found by id."""
+    """The aggregates of one shard, found by id.
+
+    What it holds by id is frozen, tuples included: a snapshot copies this in one step, while nobody else has a turn.
+    """
 
     slots: dict[str, Slot] = field(default_factory=dict[str, Slot])
     publications: dict[str, Publication] = field(default_factory=dict[str, Publication])
-    slots_of: dict[tuple[str, str], list[str]] = field(default_factory=dict[tuple[str, str], list[str]])
+    slots_of: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict[tuple[str, str], tuple[str, ...]])
     """Shell and definition → the ids of its slots."""
-    selected: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    selected: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """Slot id → every publication that it has selected, in order."""
     policies: dict[tuple[str, str], WorkflowPolicy] = field(default_factory=dict[tuple[str, str], WorkflowPolicy])
     """Shell and definition → what the document demands that was activated last."""
@@ -58,10 +61,11 @@ class PublishingShard:
         match event:
             case _ if isinstance(event, SlotEvent):
                 if isinstance(event, SlotActivated):
-                    self.selected.setdefault(event.slot_id, []).append(event.publication_id)
+                    self.selected[event.slot_id] = (*self.selected.get(event.slot_id, ()), event.publication_id)
                 slot = self.slots.get(event.slot_id, slot_state.INITIAL)
                 if not slot.slot_id:
-                    self.slots_of.setdefault((event.shell, event.definition_id), []).append(event.slot_id)
+                    of = event.shell, event.definition_id
+                    self.slots_of[of] = (*self.slots_of.get(of, ()), event.slot_id)
                 self.slots[event.slot_id] = slot_state.evolve(slot, event)
             case ClaimsChanged():
                 ledger = self.ledgers.setdefault(event.shell, claims_state.initial())

@@ -41,9 +41,9 @@ class Ledger:
 
     by_slot: dict[str, tuple[Claim, ...]] = field(default_factory=dict[str, tuple[Claim, ...]])
     """Slot id → what its authority claims."""
-    by_claim: dict[str, dict[str, Claimant]] = field(default_factory=dict[str, dict[str, Claimant]])
-    """Claim → slot id → claimant."""
-    exclusive: dict[str, dict[str, Claimant]] = field(default_factory=dict[str, dict[str, Claimant]])
+    by_claim: dict[str, tuple[Claimant, ...]] = field(default_factory=dict[str, tuple[Claimant, ...]])
+    """Claim → who claims it; tuples, which a snapshot shares instead of copying each."""
+    exclusive: dict[str, tuple[Claimant, ...]] = field(default_factory=dict[str, tuple[Claimant, ...]])
     """The same, of those alone that share with nobody: who shares need not look at all the others who do."""
 
 
@@ -56,10 +56,9 @@ def evolve(state: Ledger, event: ClaimsChanged) -> Ledger:
     """The same ledger, after the event."""
     for given_up in state.by_slot.pop(event.slot_id, ()):
         for held in (state.by_claim, state.exclusive):
-            claimants = held.get(given_up.claim, {})
-            claimants.pop(event.slot_id, None)
-            if not claimants:
-                held.pop(given_up.claim, None)
+            left = tuple([one for one in held.pop(given_up.claim, ()) if one.slot_id != event.slot_id])
+            if left:
+                held[given_up.claim] = left
     if event.claims:
         state.by_slot[event.slot_id] = event.claims
     for claim in event.claims:
@@ -71,9 +70,9 @@ def evolve(state: Ledger, event: ClaimsChanged) -> Ledger:
             node_id=claim.node_id,
             cardinality=claim.cardinality,
         )
-        state.by_claim.setdefault(claim.claim, {})[event.slot_id] = claimant
+        state.by_claim[claim.claim] = (*state.by_claim.get(claim.claim, ()), claimant)
         if claim.cardinality == "exclusive":
-            state.exclusive.setdefault(claim.claim, {})[event.slot_id] = claimant
+            state.exclusive[claim.claim] = (*state.exclusive.get(claim.claim, ()), claimant)
     return state
 
 
@@ -86,12 +85,12 @@ def conflicts(state: Ledger, slot_id: str, claims: Iterable[Claim]) -> tuple[Con
     found = {
         (claim.claim, claimant.slot_id): Conflict(claim=claim.claim, node_id=claim.node_id, claimant=claimant)
         for claim in claims
-        for claimant in _in_its_way(state, claim).values()
+        for claimant in _in_its_way(state, claim)
         if claimant.slot_id != slot_id
     }
     return tuple(found[key] for key in sorted(found))
 
 
-def _in_its_way(state: Ledger, claim: Claim) -> dict[str, Claimant]:
-    """Slot id → claimant of those that a claim can't share with, its own slot's among them."""
-    return (state.by_claim if claim.cardinality == "exclusive" else state.exclusive).get(claim.claim, {})
+def _in_its_way(state: Ledger, claim: Claim) -> tuple[Claimant, ...]:
+    """Those that a claim can't share with, its own slot's among them."""
+    return (state.by_claim if claim.cardinality == "exclusive" else state.exclusive).get(claim.claim, ())

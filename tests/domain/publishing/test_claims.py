@@ -15,7 +15,6 @@ CLAIMS = st.lists(
         node_id=st.just("n"),
     ),
     max_size=3,
-    unique_by=lambda claim: claim.claim,
 )
 
 
