@@ -51,7 +51,7 @@ class SlotBody(Body):
     """Whose the slot is or shall be, as KIND:ID, such as team:payments; who names nobody may change only what nobody
     owns."""
     take_over: bool = False
-    """Whether another owner is no obstacle."""
+    """Whether another owner is no obstacle; `owner` says who owns it then."""
 
     def owner_named(self) -> Owner | None:
         """The owner, taken apart."""

@@ -52,7 +52,7 @@ def preflight(outcome: Preflight) -> None:
             *((name, ", ".join(claim.claim for claim in group)) for name, group in claims),
             *map(_conflict, outcome.conflicts),
             ("owner", _owner(outcome.found_owner)),
-            ("would be owned by", "" if outcome.owner == outcome.found_owner else _owner(outcome.owner) or "nobody"),
+            ("would be owned by", "" if outcome.owner == outcome.found_owner else _owner(outcome.owner)),
             ("stays beside", ", ".join(outcome.beside)),
             *(("warning", each) for each in outcome.warnings),
         ]

@@ -76,7 +76,7 @@ class Publishing(Connection):
         """Lets a definition (JSON text) take authority in a slot; "pending" where that takes longer than `wait_s`.
 
         `owner` (KIND:ID, such as team:payments) says whose the slot is or shall be; another owner is respected unless
-        `take_over` is given.
+        `take_over` is given, which needs an `owner`.
         """
         body = {
             "document": document,

@@ -50,16 +50,22 @@ def test_the_owner_goes_on_publishing_restoring_and_unpublishing() -> None:
     assert desk.activate("c4", owner=PAYMENTS).status == "active"
 
 
-@pytest.mark.parametrize("owner", [None, CI])
-def test_who_takes_over_is_the_owner_from_then_on_and_it_is_recorded(owner: Owner | None) -> None:
+def test_who_takes_over_is_the_owner_from_then_on_and_it_is_recorded() -> None:
     """Proves: PUB-19"""
     desk = owned()
-    desk.ask(publish("c3", owner=owner, take_over=True))
+    desk.ask(publish("c3", owner=CI, take_over=True))
     assert desk.slot().owner == PAYMENTS
     desk.prepare("c3")
-    assert desk.slot().owner == owner
+    assert desk.slot().owner == CI
     requested = [change.event for change in desk.changes if isinstance(change.event, PublicationRequested)][-1]
-    assert (requested.owner, requested.took_over) == (owner, True)
+    assert (requested.owner, requested.took_over) == (CI, True)
+
+
+def test_whoever_takes_over_says_who_owns_it_then_and_an_owner_is_never_removed_by_naming_nobody() -> None:
+    """Proves: PUB-19"""
+    for message in (publish("x", take_over=True), restore("x", take_over=True), unpublish("x", take_over=True)):
+        owned().asked(message).then_refused("invalid", "add --owner KIND:ID", "it is team 'payments' now")
+    Desk().asked(publish("x", take_over=True)).then_refused("invalid", "add --owner KIND:ID")
 
 
 def test_a_take_over_that_loses_the_slot_takes_nothing_over() -> None:
