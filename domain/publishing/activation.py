@@ -28,7 +28,7 @@ def select(here: Here, candidate: Publication, story: Story) -> None:
         return
     claims = claims_of(candidate.bindings)
     if found := conflicts(here.shard.ledger(candidate.shell), candidate.slot_id, claims):
-        story.clash(candidate, found)
+        story.clash(candidate, found, candidate.bindings)
         return
     _activate(here, candidate, slot.publication_id, claims, story)
 

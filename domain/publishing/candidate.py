@@ -4,7 +4,7 @@ The common part of a preflight and of what it looks ahead to. Who decides on the
 change it in `owner`; what was observed of it is compared in the activation, here only to tell it early.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,6 +20,7 @@ from interlock.domain.publishing.claims.events import Claim
 from interlock.domain.publishing.claims.state import Conflict, conflicts
 from interlock.domain.publishing.owner import owner_after
 from interlock.domain.publishing.policy import NO_POLICY, HostPolicy, PolicySource, WorkflowPolicy, choose
+from interlock.domain.publishing.publication.events import Binding
 from interlock.domain.publishing.shard import PublishingShard
 from interlock.domain.publishing.slot.state import Slot
 from interlock.domain.refusal import Refusal
@@ -165,15 +166,26 @@ def _policy(part: PublishPart | None) -> WorkflowPolicy:
     return NO_POLICY if part is None else WorkflowPolicy(slot=part.slot or "", explicit=part.explicit)
 
 
-def conflict_sentence(found: Sequence[Conflict]) -> str:
-    """What stands against a candidate, naming the claimants (PUB-09)."""
+def conflict_sentence(found: Sequence[Conflict], definition_id: str, triggers: Iterable[Trigger | Binding]) -> str:
+    """What stands against a candidate of a definition, naming the claimants (PUB-09), and what can be done about it.
+
+    A claim is told as its trigger was written too, where the claim says less.
+    """
+    written = {each.claim: f" ({each.route.method} {each.route.template})" for each in triggers if each.route}
     claimants = "; ".join(
-        f"{conflict.claim!r} is claimed by definition {conflict.claimant.definition_id!r}, "
-        f"slot {conflict.claimant.slot_name!r}, publication {conflict.claimant.publication_id}"
+        f"{conflict.claim!r}{written.get(conflict.claim, '')} is claimed by definition "
+        f"{conflict.claimant.definition_id!r}, slot {conflict.claimant.slot_name!r}, "
+        f"publication {conflict.claimant.publication_id}"
         for conflict in found[:CLAIMANTS_TOLD_MAX]
     )
     more = f"; {len(found) - CLAIMANTS_TOLD_MAX} more" if len(found) > CLAIMANTS_TOLD_MAX else ""
-    return f"Expected exclusive claims that nobody else has, found: {claimants}{more}."
+    first = found[0].claimant
+    empty = f"unpublish that slot (`interlock unpublish {first.definition_id} --slot {first.slot_name}`)"
+    instead = f"publish with --slot {first.slot_name}, " if first.definition_id == definition_id else ""
+    return (
+        f"Expected exclusive claims that nobody else has, found: {claimants}{more}; {empty}, {instead}or change the "
+        "trigger."
+    )
 
 
 def _unknown_revision(definition_id: str, slot_name: str, expected: int, found: int) -> Refusal:

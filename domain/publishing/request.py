@@ -50,7 +50,7 @@ def publish(here: Here, message: Publish) -> Decided:
     if candidate.target.lost:
         return story.lose(requested, candidate.target.slot.revision).told()
     if candidate.conflicts:
-        return story.clash(requested, candidate.conflicts).told()
+        return story.clash(requested, candidate.conflicts, candidate.executable.triggers).told()
     executable = candidate.executable
     wanted = candidate_set(candidate.target, executable.version, executable.artifact_id, executable.triggers)
     if refusal := objection(wanted, here.validators, here.now_ms):
@@ -83,7 +83,7 @@ def restore(here: Here, message: Restore) -> Decided:
     if target.lost:
         return story.lose(requested, target.slot.revision).told()
     if clash := conflicts(here.shard.ledger(message.shell), target.slot_id, claims_of(earlier.bindings)):
-        return story.clash(requested, clash).told()
+        return story.clash(requested, clash, earlier.bindings).told()
     wanted = candidate_set(
         target, earlier.definition_version, earlier.artifact_id, tuple(map(trigger_of, earlier.bindings))
     )

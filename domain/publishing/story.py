@@ -1,8 +1,9 @@
 """The commit that a decision is writing: changes and intents in order, with the ends that a publication may have."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from interlock.domain.decider import Change, Decision, Intent
+from interlock.domain.definitions.executable import Trigger
 from interlock.domain.messages import Reply
 from interlock.domain.publishing.answers import answer
 from interlock.domain.publishing.candidate import conflict_sentence
@@ -10,6 +11,7 @@ from interlock.domain.publishing.claims.state import Conflict
 from interlock.domain.publishing.publication.events import (
     CONFLICTS_MAX,
     REASON_CHARACTERS_MAX,
+    Binding,
     ClaimConflict,
     DocumentFault,
     PublicationEvent,
@@ -73,9 +75,12 @@ class Story:
         )
         return self.answered(self.about(publication, failed))
 
-    def clash(self, publication: Publication, conflicts: Sequence[Conflict]) -> "Story":
-        """A publication that needs what others have."""
-        return self.fail(publication, Refusal("conflict", conflict_sentence(conflicts)), conflicts)
+    def clash(
+        self, publication: Publication, conflicts: Sequence[Conflict], triggers: Iterable[Trigger | Binding]
+    ) -> "Story":
+        """A publication that needs what others have, for these triggers."""
+        sentence = conflict_sentence(conflicts, publication.definition_id, triggers)
+        return self.fail(publication, Refusal("conflict", sentence), conflicts)
 
     def told(self) -> Decision:
         """The decision."""

@@ -28,7 +28,9 @@ OwnerName = Annotated[
     str | None,
     typer.Option("--owner", metavar="KIND:ID", help="Whose the slot is or shall be, such as team:payments."),
 ]
-TakeOver = Annotated[bool, typer.Option("--take-over", help="Another owner of the slot is no obstacle; --owner says who owns it then.")]
+TakeOver = Annotated[
+    bool, typer.Option("--take-over", help="Another owner of the slot is no obstacle; --owner says who owns it then.")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what it would do; change nothing.")]
 Definition = Annotated[str, typer.Argument(metavar="DEFINITION", help="The definition's name.")]
 

@@ -57,6 +57,11 @@ def preflight(outcome: Preflight) -> None:
             *(("warning", each) for each in outcome.warnings),
         ]
     )
+    if outcome.action == "conflict" and outcome.conflicts:
+        first = outcome.conflicts[0]
+        unpublish = f"interlock unpublish {first.definition_id} --slot {first.slot_name}"
+        instead = f"publish with --slot {first.slot_name}, " if first.definition_id == outcome.definition_id else ""
+        print(clean(f"To have the claim: unpublish that slot (`{unpublish}`), {instead}or change the trigger."))
 
 
 def published(found: Published) -> None:

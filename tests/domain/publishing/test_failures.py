@@ -9,7 +9,7 @@ from interlock.domain.publishing.decide import publication_id
 from interlock.domain.publishing.publication.events import REASON_CHARACTERS_MAX
 from interlock.domain.refusal import FAULT_CHARACTERS_MAX, FAULTS_MAX
 from interlock.domain.sharding import slot_id
-from tests.support.publishing import SHELL, Desk, document, kinds, publish
+from tests.support.publishing import SHELL, Desk, document, kinds, publish, triggered_by
 
 GATE = ("gate:north",)
 
@@ -85,3 +85,18 @@ def test_an_exclusive_claim_that_another_definition_has_fails_the_publish_naming
             "cardinality": "exclusive",
         }
     ]
+
+
+def test_a_conflict_says_what_was_written_and_what_can_be_done_about_it() -> None:
+    """Proves: PUB-09"""
+    desk = Desk()
+    keeper = {"type": "http", "method": "PUT", "path": "/orders/:id"}
+    desk.activate("c1", triggered_by(keeper, name="keeper"), slot="blue")
+    rival = triggered_by({**keeper, "path": "/orders/:x"}, name="rival")
+    desk.ask(publish("c2", rival))
+    ((_, told),) = desk.replies("c2")
+    assert "'http:PUT /orders/:' (PUT /orders/:x) is claimed by definition 'keeper'" in told["message"]
+    assert told["message"].endswith("(`interlock unpublish keeper --slot blue`), or change the trigger.")
+    desk.ask(publish("c3", triggered_by(keeper, name="keeper"), slot="green"))
+    ((_, own),) = desk.replies("c3")
+    assert "publish with --slot blue, or change the trigger" in own["message"]
