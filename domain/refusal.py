@@ -9,6 +9,8 @@ from typing import Final, Literal
 
 FAULTS_MAX: Final = 20
 """Things that are wrong which are told one by one; who mends these is told the next ones."""
+TOLD_WHERE: Final = "`faults` has them all; with --json"
+"""What a sentence says that names only the first of several faults."""
 FAULT_CHARACTERS_MAX: Final = 300
 """Of each text of a fault: it is a pointer to what somebody wrote, not a copy of it."""
 
@@ -58,7 +60,7 @@ def joined(refusals: Sequence[Refusal]) -> Refusal | None:
     first, *others = refusals
     sentence = first.sentence
     if others:
-        sentence += f" More faults like this: {len(others)}."
+        sentence += f" More faults like this: {len(others)} ({TOLD_WHERE})."
     faults = tuple(each for refusal in refusals for each in refusal.faults)
     return replace(first, sentence=sentence, faults=faults[:FAULTS_MAX])
 

@@ -26,8 +26,9 @@ from pydantic_core import ErrorDetails
 
 from interlock.domain.definitions.names import definition_fault, name_fault, node_id_fault, slot_fault, source_fault
 from interlock.domain.definitions.templates import METHODS
+from interlock.domain.definitions.wording import expected_kind, found_value
 from interlock.domain.durations import duration_ms
-from interlock.domain.refusal import FAULTS_MAX, Fault, Refusal, fault, of_fault
+from interlock.domain.refusal import FAULTS_MAX, TOLD_WHERE, Fault, Refusal, fault, of_fault
 
 DOCUMENT_BYTES_MAX: Final = 256 * 1024
 """UTF-8. An executable is one record of the journal, and a record fits an append."""
@@ -72,13 +73,18 @@ def _source(text: str) -> str:
 
 
 def _duration(text: object) -> int:
+    if not (milliseconds := _interval(text)):
+        raise ValueError(f"expected a duration of 1ms or more, found {text!r}")
+    return milliseconds
+
+
+def _interval(text: object) -> int:
+    """As a duration; how short it may be is the schedule's to say."""
     if not isinstance(text, str):
-        raise ValueError("expected a duration as text, found something else")  # noqa: TRY004 - pydantic takes no TypeError
+        raise ValueError(f"expected a duration as text, such as 90s, found {found_value(text)}")  # noqa: TRY004 - pydantic takes no TypeError
     match duration_ms(text):
         case Refusal(sentence=sentence):
             raise ValueError(sentence)
-        case 0:
-            raise ValueError(f"expected a duration of 1ms or more, found {text!r}")
         case milliseconds:
             return milliseconds
 
@@ -97,6 +103,8 @@ NodeId = Annotated[str, AfterValidator(_node_id)]
 Source = Annotated[str, AfterValidator(_source)]
 Duration = Annotated[int, BeforeValidator(_duration)]
 """Milliseconds, from a text such as "2d"."""
+Interval = Annotated[int, BeforeValidator(_interval)]
+"""The same, of which a schedule says how short it may be."""
 
 
 class Part(BaseModel):
@@ -133,7 +141,7 @@ class TimerTrigger(TriggerBase):
     """Starts a run every so often."""
 
     type: Literal["timer"]
-    every: Duration
+    every: Interval
 
 
 class CronTrigger(TriggerBase):
@@ -387,7 +395,7 @@ def _misfit(error: ValidationError) -> Refusal:
     found = [each for each in error.errors(include_url=False) if each["type"] != "too_short" or not each["input"]]
     first, *others = found
     sentence = _said(first)
-    sentence += f"; {len(others)} more fault{'s' if len(others) > 1 else ''} in it." if others else "."
+    sentence += f"; {len(others)} more fault{'s' if len(others) > 1 else ''} in it ({TOLD_WHERE})." if others else "."
     return Refusal("invalid", sentence, faults=tuple(_fault(each) for each in found[:FAULTS_MAX]))
 
 
@@ -401,6 +409,8 @@ def _said(error: ErrorDetails) -> str:
     expected, found = _expected_found(error)
     if error["type"] in ("too_short", "too_long"):
         return f'Expected {expected}, found {found} at "{path}" of the document'
+    if not error["loc"]:
+        return f"Expected {expected} as document, found {found}"
     return f'For "{path}" of the document: expected {expected}, found {found}'
 
 
@@ -419,15 +429,18 @@ def _expected_found(error: ErrorDetails) -> tuple[str, str]:
         case "extra_forbidden":
             return "only known fields", f'a field "{error["loc"][-1]}"'
         case "too_short" | "too_long":
-            counted = "{min_length} items or more" if error["type"] == "too_short" else "at most {max_length} items"
             context = error.get("ctx", {})
-            return counted.format_map(context), "{actual_length}".format_map(context)
+            least = error["type"] == "too_short"
+            bound = int(context["min_length" if least else "max_length"])
+            return f"at {'least' if least else 'most'} {bound} item{'s' * (bound != 1)}", str(context["actual_length"])
         case _:
+            if (kind := expected_kind(error["type"])) is not None:
+                return kind, found_value(error["input"])
             # Pydantic says "Input should be …", our own checks "Value error, expected …, found …".
             said = error["msg"].replace("Input should be", "expected").removeprefix("Value error, ")
             said = f"{said[:1].lower()}{said[1:]}".removeprefix("expected ")
             expected, separator, found = said.partition(", found ")
-            return expected, found if separator else ascii(error["input"])[:80]
+            return expected, found if separator else found_value(error["input"])
 
 
 def _path(location: tuple[int | str, ...]) -> str:

@@ -9,24 +9,15 @@ from typing import Final, cast
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from interlock.domain.definitions.wording import expected_kind, found_value
+
 OWNER_PATTERN: Final = r"^[^:]+:.+$"
 ID_PATTERN: Final = r"^[!-~]+$"
-QUOTED_CHARACTERS_MAX: Final = 60
-"""The longest text that is quoted whole."""
 
 _PATTERNS: Final[Mapping[str, str]] = {
     OWNER_PATTERN: "KIND:ID, such as team:payments",
     ID_PATTERN: "an id of printable ASCII characters without spaces",
 }
-_KINDS: Final[Mapping[str, str]] = {
-    "string": "text",
-    "dict": "a JSON object",
-    "bool": "true or false",
-    "int": "a whole number",
-    "float": "a number",
-    "finite": "a number",
-}
-"""What a field should be, by the first word of the error's type."""
 
 
 def misfit(error: ValidationError) -> str:
@@ -40,22 +31,7 @@ def misfit(error: ValidationError) -> str:
         return f"Expected a field {place!r}, found none."
     # A field that may be of several kinds has an error for each of them.
     expected = dict.fromkeys(_expected(each) for each in errors if each["loc"][:1] == first["loc"][:1])
-    return f"Expected {place!r} to be {' or '.join(expected)}, found {kind_or_value(first['input'])}."
-
-
-def kind_or_value(found: object) -> str:
-    """A short value as it is, and what is large by its kind."""
-    match found:
-        case None | bool():
-            return {None: "null", True: "true", False: "false"}[found]
-        case dict():
-            return "an object"
-        case list() | tuple():
-            return "an array"
-        case str() if len(found) > QUOTED_CHARACTERS_MAX:
-            return f"a text of {len(found)} characters"
-        case _:
-            return ascii(found)[: QUOTED_CHARACTERS_MAX * 4]
+    return f"Expected {place!r} to be {' or '.join(expected)}, found {found_value(first['input'])}."
 
 
 def _expected(error: ErrorDetails) -> str:
@@ -72,4 +48,4 @@ def _expected(error: ErrorDetails) -> str:
         case "less_than_equal":
             return f"at most {context['le']:g}"
         case kind:
-            return _KINDS.get(kind.partition("_")[0], error["msg"].removeprefix("Input should be "))
+            return expected_kind(kind) or error["msg"].removeprefix("Input should be ")
