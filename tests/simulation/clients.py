@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Final
 
-from interlock.domain.messages import CancelExecution, Origin, Publish, Restore, RouteStimulus, Unpublish
+from interlock.domain.messages import CancelExecution, Origin, Owner, Publish, Restore, RouteStimulus, Unpublish
 from interlock.domain.publishing.candidate import Wish
 from interlock.domain.publishing.preflight import preflight
 from interlock.domain.refusal import Refusal
@@ -124,6 +124,8 @@ class Clients:
                 expect_revision=self._expected(item),
                 requested_by="releaser",
                 requested_at_ms=now_ms,
+                owner=_owner(item),
+                take_over=item.take_over,
             )
         else:
             message = Unpublish(
@@ -134,6 +136,8 @@ class Clients:
                 expect_revision=self._expected(item),
                 requested_by="releaser",
                 requested_at_ms=now_ms,
+                owner=_owner(item),
+                take_over=item.take_over,
             )
         entry = self.ledger.send("releaser", now_ms, message)
         chance = random.Random(item.seed)
@@ -166,6 +170,8 @@ class Clients:
             expect_revision=expect_revision,
             requested_by=f"client-{item.seed % 7}",
             requested_at_ms=self._world.clock.now_ms(),
+            owner=_owner(item),
+            take_over=item.take_over,
         )
         entry = self.ledger.send(message.requested_by, self._world.clock.now_ms(), message)
         answer = await self._ask(
@@ -298,7 +304,9 @@ class Clients:
         text = document(definition, item.version, None)
         wish = Wish(shell="default", slot=item.slot, expect_revision=None, owner=None, take_over=False)
         outcome = preflight(shard, wish, text, now_ms=self._world.clock.now_ms())
-        if isinstance(outcome, Refusal):
+        if isinstance(outcome, Refusal) and outcome.kind == "conflict":
+            self._world.trace.add("client", f"looks ahead and is refused: {outcome.sentence}")
+        elif isinstance(outcome, Refusal):
             raise Violation("preflight", f"expected to look ahead at {definition.name}, found {outcome.sentence}")
         self.preflights += 1
 
@@ -356,6 +364,10 @@ class Clients:
 
     def _said(self, entry: Sent, what: str) -> None:
         self._world.trace.add("client", what)
+
+
+def _owner(item: PublishItem | SlotItem) -> Owner | None:
+    return Owner(kind="team", id=item.owner) if item.owner else None
 
 
 class Follower:

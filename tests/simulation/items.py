@@ -18,6 +18,9 @@ SHARDS: Final = 2
 """Of routing, of executions and of the topic of stimuli."""
 VIEWS: Final = ("trigger-index", "slots", "stimuli", "executions")
 
+TEAMS: Final = ("ours", "theirs")
+"""Who may own a slot."""
+
 BatchFault = Literal["late ack", "lost ack", "late landing", "never lands", "doubled", "refused"]
 Topic = Literal["journal", "inbox", "stimuli", "replies"]
 Weather = Literal["slow", "away", "rough"]
@@ -68,6 +71,10 @@ class PublishItem(Item):
     """Whether the document is one that is refused."""
     patient: bool = True
     """Whether the client asks until it is answered, or gives up at the first doubt."""
+    owner: str = ""
+    """The team whose the slot shall be; "" names nobody."""
+    take_over: bool = False
+    """Whether another owner is no obstacle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +87,9 @@ class SlotItem(Item):
     slot: str | None
     restores: bool
     expects: Expected = "nothing"
+    owner: str = ""
+    """The team that asks, and whose the slot then is; "" names nobody."""
+    take_over: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

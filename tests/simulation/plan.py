@@ -18,6 +18,7 @@ from tests.simulation.items import (
     EXPECTED,
     HOLDER,
     SHARDS,
+    TEAMS,
     VIEWS,
     WEATHERS,
     WORKERS,
@@ -108,6 +109,8 @@ class Lean:
     """Times at which one process hears late of what publishing decides."""
     jumps: int = 0
     """Clocks that go wrong by minutes or days."""
+    owned: int = 0
+    """Slots that come to be somebody's, and what others then try with them."""
 
 
 USUAL: Final = Lean()
@@ -326,7 +329,29 @@ class _Artist:
     def later(self, lean: Lean) -> list[Item]:
         """What came to plans later."""
         items: list[Item] = [self._jump() for _ in range(1 + lean.jumps)]
-        return [*items, VerifyItem(at_s=self._at(0.2), seed=self._seed(), view=self._chance.choice(VIEWS))]
+        items.append(VerifyItem(at_s=self._at(0.2), seed=self._seed(), view=self._chance.choice(VIEWS)))
+        return items + [item for number in range(1 + lean.owned) for item in self._owned(number)]
+
+    def _owned(self, number: int) -> list[Item]:
+        """A slot comes to be somebody's, seldom the one that most publish to; then its owner, others and nobody in
+        particular try to change it."""
+        chance = self._chance
+        definition, slot = self._definition(), chance.choice(("second", "second", "second", None))
+        at_s, items = self._at(0.1, 0.8), list[Item]()
+        for index in range(4):
+            owner = TEAMS[0] if not index else chance.choice((*TEAMS, *TEAMS, ""))
+            # Nobody takes a slot over without saying whose it is then.
+            take_over = bool(index and owner) and chance.random() < 0.3
+            if index and chance.random() < 0.4:
+                slotted = self._slot(300 + 10 * number + index)
+                items.append(
+                    replace(slotted, at_s=at_s, definition=definition, slot=slot, owner=owner, take_over=take_over)
+                )
+            else:
+                publish = replace(self._publish(at_s, definition, slot), slot=slot, owner=owner, take_over=take_over)
+                items.append(replace(publish, command_id=f"publish-owned-{number}-{index}", broken=False))
+            at_s = round(at_s + chance.choice((0.0, 0.5, 4.0)) * chance.random(), 3)
+        return items
 
     def leaning(self, lean: Lean) -> list[Item]:
         """What there is more of; drawn last, so that the rest of a plan is as usual."""

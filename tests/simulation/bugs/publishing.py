@@ -5,7 +5,7 @@ from typing import Any
 from unittest.mock import patch
 
 from interlock.domain.messages import Owner, RoutingReached
-from interlock.domain.publishing import activation, request
+from interlock.domain.publishing import activation, candidate, request
 from interlock.domain.publishing import decide as publishing_decide
 from interlock.domain.publishing.candidate import Target
 from interlock.domain.publishing.here import Here
@@ -96,6 +96,17 @@ def a_source_reference_outlives_its_publication() -> Swaps:
         """Later, perhaps."""
 
     return [(activation, "_stop_referring", stop_referring)]
+
+
+@publishing.bug(lean=Lean(owned=6))
+def the_owner_of_a_slot_is_not_looked_at() -> Swaps:
+    """Whoever comes next has a slot that is somebody's, and it is theirs then. The mistake: to keep whose a slot is for
+    those who look at it, and to forget those who don't."""
+
+    def owner_after(slot: Slot, name: str, definition_id: str, owner: Owner | None, take_over: bool) -> Owner | None:
+        return owner
+
+    return [(candidate, "owner_after", owner_after)]
 
 
 def _none(*_: object) -> tuple[()]:

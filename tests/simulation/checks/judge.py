@@ -28,6 +28,7 @@ from tests.simulation.checks.clients import ClientsCheck
 from tests.simulation.checks.clocks import ClocksCheck
 from tests.simulation.checks.deliveries import DeliveriesCheck
 from tests.simulation.checks.meetings import Meetings
+from tests.simulation.checks.owners import OwnersCheck
 from tests.simulation.checks.readers import ReadersCheck
 from tests.simulation.checks.rows import RowsCheck
 from tests.simulation.checks.runs import RunsCheck
@@ -56,6 +57,7 @@ class Judge:
         self._clocks = ClocksCheck(seen.shifts, skew_ms=skew_ms)
         self._upkeep = UpkeepCheck(untouched=seen.untouched)
         self.authority = AuthorityCheck()
+        self.owners = OwnersCheck(seen.ledger)
         self.meetings = {
             home: Meetings(skew_ms=skew_ms, horizon_ms=horizon_ms) for home in homes if home[0] == "routing"
         }
@@ -183,6 +185,7 @@ class Judge:
         context = commit.home[0]
         if context == "publishing":
             self.authority.publishing(commit)
+            self.owners.take(commit)
             self.runs.publishing(commit)
         elif context == "routing":
             self.authority.routing(commit)
