@@ -321,6 +321,9 @@ class Reply:
     """done: as asked · refused: nothing changed · failed: it was taken up and failed."""
     body: str
     """A JSON object: the result, or `{"kind", "message", "details"}`."""
+    asked: str = ""
+    """What the command asked for (`interlock.domain.asked`), which tells its answer from that to another command under
+    its id; "" in answers of before there was this."""
 
 
 Message = (

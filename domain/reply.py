@@ -36,9 +36,9 @@ def body(result: dict[str, object]) -> str:
     return json.dumps(result, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def refused(command_id: str, refusal: Refusal) -> Reply:
-    """The answer to a command that was turned down."""
-    return Reply(command_id=command_id, status="refused", body=body(told_refusal(refusal)))
+def refused(command_id: str, refusal: Refusal, asked: str = "") -> Reply:
+    """The answer to a command that was turned down; `asked` is what it asked for."""
+    return Reply(command_id=command_id, status="refused", body=body(told_refusal(refusal)), asked=asked)
 
 
 def told_refusal(refusal: Refusal) -> dict[str, object]:

@@ -108,8 +108,11 @@ class Couriers:
         if for_users(destination):
             # Whoever reads it may ask views for what it knows of (PRJ-08).
             home = self._source.partition(b"@")[0]
-            place = (("position", b"%b:%d" % (home, promise.append)),)
-            return Record(promise.key, plain(self._codec.decode(promise.value)), promise.headers + place)
+            message = self._codec.decode(promise.value)
+            more = [("position", b"%b:%d" % (home, promise.append))]
+            if isinstance(message, Reply):
+                more.append(("asked", message.asked.encode()))
+            return Record(promise.key, plain(message), (*promise.headers, *more))
         return Record(promise.key, promise.value, (("source", self._source), *promise.headers))
 
 

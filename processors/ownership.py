@@ -17,12 +17,11 @@ from typing import ClassVar, NamedTuple, Protocol
 from interlock.domain.decider import NOTHING, Decided, Decision, Intent
 from interlock.domain.messages import Origin, RejectStimulus, Reply
 from interlock.domain.progress import Progress
-from interlock.domain.refusal import Refusal
-from interlock.domain.reply import refused
 from interlock.domain.sharding import digest
 from interlock.log.frame import Append, is_event
 from interlock.log.journal import START, Journal, Lost, Position, behind
 from interlock.log.port import Log, Shard, Stored
+from interlock.processors.answering import answered, earlier_answer, with_answer
 from interlock.processors.counted import Counted, KeptBook
 from interlock.processors.courier import Couriers, for_users
 from interlock.processors.mail import Cause, Received, receive, recorded
@@ -229,8 +228,9 @@ class Ownership:
             # Also what only the courier needs: what it couldn't read would be found when nobody looks any more.
             message = recorded(self._codec, journal, entry.offset, entry.value)
             if isinstance(message, Reply):
-                self._book.answers[message.command_id] = message
-                append = self._book.answered_at.setdefault(message.command_id, append)
+                command = answered(message)
+                self._book.answers[command] = message
+                append = self._book.answered_at.setdefault(command, append)
         return Outgoing(destination, number, entry.key, entry.value, kept, append)
 
     def _note_of_opened(self) -> bytes:
@@ -398,8 +398,7 @@ class Ownership:
         message = received.message
         if isinstance(message, RejectStimulus) and self._context != "routing":
             return Decision((), (Intent("routing", message.dead_letter_id, message),))
-        answer = self._book.answers.get(getattr(message, "command_id", ""))
-        if answer is not None:
+        if (answer := earlier_answer(self._book.answers, message)) is not None:
             return Decision((), (Intent("replies", answer.command_id, answer),))
         return self._handler.handle(received, unit)
 
@@ -419,12 +418,7 @@ class Ownership:
     def _put(self, decided: Decided, message: object, cause: Cause, unit: Unit) -> bool:
         if decided is NOTHING:
             return True
-        if isinstance(decided, Refusal):
-            command_id = getattr(message, "command_id", None)
-            if not isinstance(command_id, str):
-                raise TypeError(f"expected only commands to be refused, found {type(message).__name__}: {decided}")
-            decided = Decision((), (Intent("replies", command_id, refused(command_id, decided)),))
-        unit.take(decided, cause)
+        unit.take(with_answer(decided, message), cause)
         return True
 
     def _unreadable(self, stored: Stored, error: Exception, unit: Unit) -> Received:

@@ -18,6 +18,7 @@ from interlock.domain.messages import Reply
 from interlock.log.frame import Entry
 from interlock.log.port import HEADER_OVERHEAD_BYTES, RECORD_OVERHEAD_BYTES, Headers
 from interlock.log.weight import Load
+from interlock.processors.answering import answered
 from interlock.processors.mail import Cause
 from interlock.processors.ports import Codec, Topics
 
@@ -51,9 +52,9 @@ class Book:
     delivered: dict[str, int] = field(default_factory=dict[str, int])
     """Destination → the highest number delivered to it."""
     answers: dict[str, Reply] = field(default_factory=dict[str, Reply])
-    """Command id → what it was answered, so that a repetition is answered alike (LOG-06)."""
+    """Command, as `answered` names it → what it was answered, so that a repetition is answered alike (LOG-06)."""
     answered_at: dict[str, int] = field(default_factory=dict[str, int])
-    """Command id → the append that answered it first, which a repetition tells too."""
+    """Command → the append that answered it first, which a repetition tells too."""
 
 
 @frozen()
@@ -163,8 +164,9 @@ class Unit:
         book.promised.update(promised)
         for intent in decision.intents:
             if isinstance(intent.message, Reply):
-                book.answers[intent.message.command_id] = intent.message
-                book.answered_at.setdefault(intent.message.command_id, self.number)
+                command = answered(intent.message)
+                book.answers[command] = intent.message
+                book.answered_at.setdefault(command, self.number)
                 self.answered.append(intent.message.command_id)
         if not applied:
             for change in decision.changes:
@@ -185,7 +187,7 @@ class Unit:
         entry = Entry("intent", key, value, (("destination", destination.encode()), *kept))
         append = self.number
         if isinstance(intent.message, Reply):
-            append = self._book.answered_at.get(intent.message.command_id, append)
+            append = self._book.answered_at.get(answered(intent.message), append)
         return entry, Outgoing(destination, number, key, value, kept, append)
 
 

@@ -3,6 +3,8 @@
 "Pending" is no answer but a report: as long as there is none, `answer` gives None.
 """
 
+from typing import Literal
+
 from interlock.domain.messages import Reply
 from interlock.domain.publishing.notices import notices
 from interlock.domain.publishing.publication.events import ClaimConflict, PublicationFailed
@@ -14,13 +16,16 @@ from interlock.domain.reply import body, refused, told_fault
 def answer(publication: Publication) -> Reply | None:
     """The answer to whoever asked for the publication; None while it is pending."""
     if publication.served:
-        return Reply(command_id=publication.command_id, status="done", body=_active(publication))
+        return _reply(publication, "done", _active(publication))
     if publication.status == "superseded":
-        return refused(publication.command_id, _superseded(publication))
+        return refused(publication.command_id, _superseded(publication), publication.asked)
     if publication.failure is not None:
-        told = body(_failed(publication, publication.failure))
-        return Reply(command_id=publication.command_id, status="failed", body=told)
+        return _reply(publication, "failed", body(_failed(publication, publication.failure)))
     return None
+
+
+def _reply(publication: Publication, status: Literal["done", "failed"], told: str) -> Reply:
+    return Reply(command_id=publication.command_id, status=status, body=told, asked=publication.asked)
 
 
 def _active(publication: Publication) -> str:

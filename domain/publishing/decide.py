@@ -15,6 +15,7 @@ from interlock.domain.decider import NOTHING, Decided, Decision, Nothing
 from interlock.domain.definitions.providers import PROVIDERS, TriggerProvider
 from interlock.domain.messages import ProjectionAnswered, Publish, Restore, RoutingReached, StartTestRun, Unpublish
 from interlock.domain.publishing.activation import select
+from interlock.domain.publishing.again import ClientCommand, again
 from interlock.domain.publishing.checks import PublicationValidator
 from interlock.domain.publishing.here import ASK_AGAIN_MS, TEST_REFERENCE_MS, Here
 from interlock.domain.publishing.policy import HostPolicy
@@ -25,9 +26,9 @@ from interlock.domain.publishing.publication.events import (
     PublicationServed,
     RoutingShardReached,
 )
-from interlock.domain.publishing.publication.state import INITIAL, Publication
+from interlock.domain.publishing.publication.state import INITIAL, Publication, publication_id
 from interlock.domain.publishing.reference.decide import expire, start_test_run
-from interlock.domain.publishing.request import publication_id, publish, restore
+from interlock.domain.publishing.request import publish, restore
 from interlock.domain.publishing.shard import PublishingShard
 from interlock.domain.publishing.story import Story
 from interlock.domain.publishing.unpublish.decide import reached, unpublish
@@ -73,6 +74,8 @@ def decide(
         validators=validators,
         test_reference_ms=test_reference_ms,
     )
+    if isinstance(message, ClientCommand) and (before := again(shard, message)) is not None:
+        return before
     match message:
         case Publish():
             return publish(here, message)

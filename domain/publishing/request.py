@@ -7,7 +7,8 @@ ever taken over from the earlier one's checks (PUB-14).
 
 from collections.abc import Sequence
 
-from interlock.domain.decider import NOTHING, Decided, Decision, Intent
+from interlock.domain.asked import asked_of
+from interlock.domain.decider import Decided, Decision, Intent
 from interlock.domain.definitions.compiler import canonical
 from interlock.domain.definitions.executable import Trigger
 from interlock.domain.messages import Publish, Reply, Restore
@@ -21,23 +22,15 @@ from interlock.domain.publishing.executable.events import ExecutableSaved
 from interlock.domain.publishing.here import ASK_AGAIN_MS, Here
 from interlock.domain.publishing.policy import WorkflowPolicy
 from interlock.domain.publishing.publication.events import Binding, PublicationRequested, PublicationStaged
-from interlock.domain.publishing.publication.state import INITIAL, Publication
+from interlock.domain.publishing.publication.state import INITIAL, Publication, publication_id
 from interlock.domain.publishing.story import Story
 from interlock.domain.refusal import Refusal
 from interlock.domain.reply import body
-from interlock.domain.sharding import digest
-
-
-def publication_id(shell: str, command_id: str) -> str:
-    """The publication that a command makes; the same again, however often it is sent."""
-    return digest("publication", shell, command_id)
 
 
 def publish(here: Here, message: Publish) -> Decided:
     """Requests a publication, and stages it if nothing stands against it."""
     identity = publication_id(message.shell, message.command_id)
-    if identity in here.shard.publications:
-        return NOTHING
     candidate = resolve(
         here.shard, wish_of(message), message.document, providers=here.providers, host_policy=here.host_policy
     )
@@ -64,8 +57,6 @@ def publish(here: Here, message: Publish) -> Decided:
 def restore(here: Here, message: Restore) -> Decided:
     """Requests that an earlier publication has authority again, as a new one that all checks are made of."""
     identity = publication_id(message.shell, message.command_id)
-    if identity in here.shard.publications:
-        return NOTHING
     found = earlier_one(here.shard, message, here.host_policy)
     if isinstance(found, Refusal):
         return found
@@ -133,6 +124,7 @@ def _requested(
         took_over=message.take_over,
         policy_slot=policy.slot,
         policy_explicit=policy.explicit,
+        asked=asked_of(message),
     )
 
 

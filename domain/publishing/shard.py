@@ -20,6 +20,7 @@ from interlock.domain.publishing.reference.events import (
     SourceReferenceCreated,
     SourceReferenceEvent,
     SourceReferenceExpired,
+    SourceReferenceUsed,
 )
 from interlock.domain.publishing.reference.state import SourceReference
 from interlock.domain.publishing.slot import state as slot_state
@@ -46,6 +47,8 @@ class PublishingShard:
     policies: dict[tuple[str, str], WorkflowPolicy] = field(default_factory=dict[tuple[str, str], WorkflowPolicy])
     """Shell and definition → what the document demands that was activated last."""
     references: dict[str, SourceReference] = field(default_factory=dict[str, SourceReference])
+    test_runs: dict[str, SourceReferenceUsed] = field(default_factory=dict[str, SourceReferenceUsed])
+    """Execution id → what was asked for."""
     unpublishes: dict[str, Unpublish] = field(default_factory=dict[str, Unpublish])
     ledgers: dict[str, Ledger] = field(default_factory=dict[str, Ledger])
     """Shell → its ledger."""
@@ -105,6 +108,8 @@ class PublishingShard:
         self.references[event.reference_id] = reference_state.evolve(before, event)
         if isinstance(event, SourceReferenceCreated) and event.expires_at_ms:
             self.expiring[event.reference_id] = event.expires_at_ms
+        elif isinstance(event, SourceReferenceUsed):
+            self.test_runs[event.execution_id] = event
         elif isinstance(event, SourceReferenceExpired):
             self.expiring.pop(event.reference_id, None)
 

@@ -3,9 +3,10 @@
 So a command that comes again is answered alike, whether the execution is still known whole or by its summary.
 """
 
+from interlock.domain.asked import asked_of
 from interlock.domain.decider import Intent
 from interlock.domain.executions.execution.state import TerminalStatus
-from interlock.domain.messages import Reply
+from interlock.domain.messages import CancelExecution, Reply
 from interlock.domain.refusal import Refusal
 from interlock.domain.reply import body, refused
 
@@ -13,7 +14,9 @@ from interlock.domain.reply import body, refused
 def cancelled(execution_id: str, command_id: str) -> Intent:
     """It has ended by request."""
     told: dict[str, object] = {"executionId": execution_id, "status": "cancelled"}
-    return _reply(Reply(command_id=command_id, status="done", body=body(told)))
+    # Who asked is answered later, when the message itself is gone; who it was, and why, is no part of what was asked.
+    command = CancelExecution(command_id=command_id, execution_id=execution_id, requested_by="", reason="")
+    return _reply(Reply(command_id=command_id, status="done", body=body(told), asked=asked_of(command)))
 
 
 def ended_before(execution_id: str, command_id: str, status: TerminalStatus) -> Intent:

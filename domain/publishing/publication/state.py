@@ -20,6 +20,7 @@ from interlock.domain.publishing.publication.events import (
     PublicationSuperseded,
     RoutingShardReached,
 )
+from interlock.domain.sharding import digest
 
 Status = Literal["requested", "pending-projection", "active", "retired", "failed", "superseded"]
 """requested: policy and slot are resolved · pending-projection: views are asked to prepare · active: its slot selects

@@ -4,12 +4,14 @@ A test run is asked of publishing, which alone knows executables, and it is one 
 the reference, that it was used, the start, and the answer. Nothing here looks at a slot, a claim or a binding, and
 nothing of them changes: a TestRun reference grants no production start.
 
-Every message may come twice: ids are computed from the command, so what there is already is `NOTHING`.
+Every message may come twice: ids are computed from the command, so what there is already is found
+(`interlock.domain.publishing.again`).
 """
 
 from dataclasses import dataclass
 from typing import Final
 
+from interlock.domain.asked import asked_of
 from interlock.domain.decider import NOTHING, Decided, Decision, Intent, Nothing
 from interlock.domain.definitions.compiler import canonical, compile_document
 from interlock.domain.messages import Reply, StartExecution, StartTestRun
@@ -43,13 +45,8 @@ def run_of(shell: str, command_id: str) -> str:
 def start_test_run(here: Here, message: StartTestRun) -> Decided:
     """Starts a run, pinned to what the message names, that no slot has a part in."""
     own, run = reference_of(message.shell, message.command_id), run_of(message.shell, message.command_id)
-    if own in here.shard.references:
-        return NOTHING
     story = Story(here.now_ms)
     if message.reference_id:
-        named = here.shard.references.get(message.reference_id)
-        if named is not None and run in named.runs:
-            return NOTHING
         created = _earlier(here, message)
     else:
         source = _draft(here, message, story) if message.document else _version(here, message)
@@ -65,6 +62,7 @@ def start_test_run(here: Here, message: StartTestRun) -> Decided:
         requested_by=message.requested_by,
         requested_at_ms=message.requested_at_ms,
         at_ms=here.now_ms,
+        asked=asked_of(message),
     )
     story.change(_stream(created.reference_id), used)
     story.intend(Intent("executions", run, _start(message, created, run)))

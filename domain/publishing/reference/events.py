@@ -47,6 +47,8 @@ class SourceReferenceUsed:
     requested_by: str
     requested_at_ms: int
     at_ms: int
+    asked: str = ""
+    """What its command asked for (`interlock.domain.asked`); "" where that was not recorded yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,7 @@
 """What a request to unpublish makes: the slot is emptied by the same compare-and-swap that fills it (PUB-14)."""
 
-from interlock.domain.decider import NOTHING, Decided, Decision, Intent
+from interlock.domain.asked import asked_of
+from interlock.domain.decider import Decided, Decision, Intent
 from interlock.domain.messages import Reply
 from interlock.domain.messages import Unpublish as UnpublishCommand
 from interlock.domain.publishing.activation import empty
@@ -14,22 +15,14 @@ from interlock.domain.publishing.unpublish.events import (
     UnpublishShardReached,
     UnpublishSuperseded,
 )
-from interlock.domain.publishing.unpublish.state import INITIAL, Unpublish, answer, evolve
+from interlock.domain.publishing.unpublish.state import INITIAL, Unpublish, answer, evolve, unpublish_id
 from interlock.domain.refusal import Refusal
 from interlock.domain.reply import body
-from interlock.domain.sharding import digest
-
-
-def unpublish_id(shell: str, command_id: str) -> str:
-    """The unpublish that a command makes; the same again, however often it is sent."""
-    return digest("unpublish", shell, command_id)
 
 
 def unpublish(here: Here, message: UnpublishCommand) -> Decided:
     """Empties a slot. A slot that is empty is what was asked for, whatever revision was observed."""
     identity = unpublish_id(message.shell, message.command_id)
-    if identity in here.shard.unpublishes:
-        return NOTHING
     policy = here.shard.policy(message.shell, message.definition_id)
     target = aim(here.shard, wish_of(message), message.definition_id, policy, here.host_policy)
     if isinstance(target, Refusal):
@@ -100,6 +93,7 @@ def _unpublished(here: Here, identity: str, message: UnpublishCommand, target: T
         requested_by=message.requested_by,
         requested_at_ms=message.requested_at_ms,
         at_ms=here.now_ms,
+        asked=asked_of(message),
     )
 
 
@@ -117,4 +111,5 @@ def _superseded(identity: str, message: UnpublishCommand, target: Target, now_ms
         requested_by=message.requested_by,
         requested_at_ms=message.requested_at_ms,
         at_ms=now_ms,
+        asked=asked_of(message),
     )

@@ -34,6 +34,8 @@ class Unpublished:
     requested_by: str
     requested_at_ms: int
     at_ms: int
+    asked: str = ""
+    """What its command asked for (`interlock.domain.asked`); "" where that was not recorded yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,8 @@ class UnpublishSuperseded:
     requested_by: str
     requested_at_ms: int
     at_ms: int
+    asked: str = ""
+    """What its command asked for (`interlock.domain.asked`); "" where that was not recorded yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from interlock.domain.publishing.unpublish.events import (
 )
 from interlock.domain.refusal import Refusal
 from interlock.domain.reply import body, refused
+from interlock.domain.sharding import digest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +41,16 @@ def evolve(state: Unpublish, event: UnpublishEvent) -> Unpublish:
             return replace(state, served=True)
 
 
+def unpublish_id(shell: str, command_id: str) -> str:
+    """The unpublish that a command makes; the same again, however often it is sent."""
+    return digest("unpublish", shell, command_id)
+
+
 def answer(unpublish: Unpublish) -> Reply | None:
     """The answer to whoever asked, always the same; None while routing shards are missing."""
     match unpublish.outcome:
         case UnpublishSuperseded() as lost:
-            return refused(lost.command_id, superseded(lost))
+            return refused(lost.command_id, superseded(lost), lost.asked)
         case Unpublished() as done if unpublish.served:
             result: dict[str, object] = {
                 "status": "unpublished",
@@ -56,7 +62,7 @@ def answer(unpublish: Unpublish) -> Reply | None:
                 "revision": done.revision,
                 "position": done.position,
             }
-            return Reply(command_id=done.command_id, status="done", body=body(result))
+            return Reply(command_id=done.command_id, status="done", body=body(result), asked=done.asked)
         case _:
             return None
 

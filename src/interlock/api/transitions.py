@@ -8,7 +8,7 @@ from interlock.api.context import Context
 from interlock.api.endpoint import Answer
 from interlock.api.publishing import changed, published
 from interlock.domain.messages import Restore, Unpublish
-from interlock.domain.publishing.unpublish.decide import unpublish_id
+from interlock.domain.publishing.unpublish.state import unpublish_id
 from interlock.projections.reader import WarmingUp
 from interlock.sdk.types import Published, Unpublished
 

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
 
+from interlock.domain.asked import Command, asked_of
 from interlock.domain.messages import (
     CancelExecution,
     Publish,
@@ -57,8 +58,9 @@ class Gateway:
         self._topics = topics
         self._read_wait_s = read_wait_s
         self._write_s = write_s
-        self._waiting: dict[str, list[asyncio.Future[Answer]]] = {}
-        """Command → those who wait for its answer; a caller may ask again while the first request still waits."""
+        self._waiting: dict[str, list[tuple[str, asyncio.Future[Answer]]]] = {}
+        """Command id → what each one asked for who waits for an answer to it: another command under a used id has its
+        own answer, and a caller may ask again while the first request still waits."""
         self._listening = asyncio.Event()
 
     async def run(self) -> None:
@@ -120,10 +122,11 @@ class Gateway:
             return await self._write("routing", key, client_record(self._codec, key, message, cause))
 
     async def _command(
-        self, context: str, shard_key: str, command_id: str, message: object, actor: str, wait_s: float
+        self, context: str, shard_key: str, command_id: str, message: Command, actor: str, wait_s: float
     ) -> Answer:
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(command_id, []).append(future)
+        waits = asked_of(message), future
+        self._waiting.setdefault(command_id, []).append(waits)
         cause = Cause("api", command_id, actor)
         place = ""
         try:
@@ -136,7 +139,7 @@ class Gateway:
             return Answer(command_id, "pending", {}, place)
         finally:
             waiting = self._waiting[command_id]
-            waiting.remove(future)
+            waiting.remove(waits)
             if not waiting:
                 del self._waiting[command_id]
 
@@ -177,11 +180,13 @@ class Gateway:
     def _hear(self, stored: Stored) -> None:
         try:
             found = json.loads(stored.value)
-            position = dict(stored.headers).get("position", b"").decode()
+            headers = dict(stored.headers)
+            position, asked = headers.get("position", b"").decode(), headers.get("asked", b"").decode()
             answer = Answer(found["commandId"], found["status"], found["body"], position)
         except (ValueError, KeyError, TypeError) as error:
             log.warning("a record of replies is no answer: %s", error)
             return
-        for waiting in self._waiting.get(answer.command_id, ()):
-            if not waiting.done():
+        for wanted, waiting in self._waiting.get(answer.command_id, ()):
+            # An answer of an earlier release doesn't say what was asked.
+            if asked in ("", wanted) and not waiting.done():
                 waiting.set_result(answer)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from interlock.domain import sharding
+from interlock.domain.asked import asked_of
 from interlock.domain.decider import NOTHING, Intent
 from interlock.domain.executions.execution import decide
 from interlock.domain.executions.execution.events import (
@@ -51,7 +52,8 @@ COMPLETED = ExecutionCompleted(output="1", at_ms=2)
 
 def done(command_id: str = "cancel-1") -> Intent:
     body = json.dumps({"executionId": RUN, "status": "cancelled"}, separators=(",", ":"))
-    return Intent("replies", command_id, Reply(command_id=command_id, status="done", body=body))
+    reply = Reply(command_id=command_id, status="done", body=body, asked=asked_of(cancel(command_id)))
+    return Intent("replies", command_id, reply)
 
 
 def test_a_waiting_run_ends_at_once_and_its_wait_is_withdrawn() -> None:

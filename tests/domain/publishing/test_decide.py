@@ -2,6 +2,7 @@
 
 import pytest
 
+from interlock.domain.asked import asked_of
 from interlock.domain.decider import NOTHING, Decision, Intent
 from interlock.domain.definitions.compiler import canonical, compile_document
 from interlock.domain.definitions.executable import Executable
@@ -61,6 +62,7 @@ def test_a_publish_that_names_no_slot_stages_a_candidate_for_the_default_slot() 
             expected_revision=0,
             requested_by="ada",
             requested_at_ms=900,
+            asked=asked_of(publish("c1")),
         ),
         ExecutableSaved(artifact_id=compiled.artifact_id, content=canonical(compiled)),
         PublicationStaged(

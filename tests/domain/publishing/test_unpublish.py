@@ -2,6 +2,7 @@
 
 import pytest
 
+from interlock.domain.asked import asked_of
 from interlock.domain.decider import Decision, Intent
 from interlock.domain.messages import DecideAt
 from interlock.domain.publishing.authority import Authority
@@ -11,13 +12,13 @@ from interlock.domain.publishing.publication.events import PublicationRetired
 from interlock.domain.publishing.reference.events import SourceReferenceRetired
 from interlock.domain.publishing.reference.state import reference_id
 from interlock.domain.publishing.slot.events import SlotEmptied
-from interlock.domain.publishing.unpublish.decide import unpublish_id
 from interlock.domain.publishing.unpublish.events import (
     Unpublished,
     UnpublishServed,
     UnpublishShardReached,
     UnpublishSuperseded,
 )
+from interlock.domain.publishing.unpublish.state import unpublish_id
 from interlock.domain.sharding import slot_id, stimulus_identity
 from tests.support.publishing import SHELL, Desk, answered, document, kinds, publish, reached, unpublish
 
@@ -65,6 +66,7 @@ def test_slot_publication_and_claims_change_in_one_decision_and_every_routing_sh
             requested_by="ada",
             requested_at_ms=900,
             at_ms=2_000,
+            asked=asked_of(unpublish("u1")),
         ),
         intents=tuple(Intent("routing", "", decide_at, partition=partition) for partition in (0, 1)),
     )

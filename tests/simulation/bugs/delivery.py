@@ -7,6 +7,7 @@ from typing import Any
 
 from interlock.domain.executions.execution import decide as execution
 from interlock.log.port import LogError
+from interlock.processors.answering import answered, earlier_answer
 from interlock.processors.courier import Couriers, for_users
 from interlock.processors.mail import Received
 from interlock.processors.ownership import Ownership
@@ -67,10 +68,9 @@ def a_refusal_is_not_remembered() -> Swaps:
     original: Any = Ownership._decision  # pyright: ignore[reportPrivateUsage]
 
     def decision(self: Any, received: Received, unit: Unit) -> object:
-        answers = self._book.answers
-        command_id = getattr(received.message, "command_id", "")
-        if command_id in answers and answers[command_id].status == "refused":
-            del answers[command_id]
+        found = earlier_answer(self._book.answers, received.message)
+        if found is not None and found.status == "refused":
+            del self._book.answers[answered(found)]
         return original(self, received, unit)
 
     return [(Ownership, "_decision", decision)]
