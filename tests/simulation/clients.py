@@ -39,7 +39,7 @@ from tests.simulation.items import (
     StimulusItem,
     VerifyItem,
 )
-from tests.simulation.ledger import Ledger, Sent, Told, Word
+from tests.simulation.ledger import Ledger, Looked, Sent, Told, Word
 from tests.simulation.workflows import DEFINITIONS, document, stimulus
 from tests.simulation.world import World
 
@@ -55,7 +55,6 @@ class Clients:
         self.ledger = Ledger()
         self.runs: dict[str, None] = {}
         """Executions that somebody has heard of, for those who cancel; filled by whoever follows the journals."""
-        self.preflights = 0
         self.followers: list[Follower] = []
         self._world = world
         self._gateway = Gateway(world.shared, world.codec, world.topics, read_wait_s=5.0)
@@ -97,7 +96,7 @@ class Clients:
 
     # ---- commands -------------------------------------------------------------------------------------------------
 
-    def _expected(self, item: PublishItem | SlotItem) -> int | None:
+    def _expected(self, item: PublishItem | SlotItem | PreflightItem) -> int | None:
         """The revision that a client names."""
         seen = self._revisions.get((DEFINITIONS[item.definition].name, item.slot or "default"), 0)
         return {"nothing": None, "seen": seen, "before": max(0, seen - 1), "unheard of": seen + 1_000}[item.expects]
@@ -301,14 +300,25 @@ class Clients:
         if shard is None:
             return
         definition = DEFINITIONS[item.definition]
-        text = document(definition, item.version, None)
-        wish = Wish(shell="default", slot=item.slot, expect_revision=None, owner=None, take_over=False)
-        outcome = preflight(shard, wish, text, now_ms=self._world.clock.now_ms())
-        if isinstance(outcome, Refusal) and outcome.kind == "conflict":
-            self._world.trace.add("client", f"looks ahead and is refused: {outcome.sentence}")
-        elif isinstance(outcome, Refusal):
-            raise Violation("preflight", f"expected to look ahead at {definition.name}, found {outcome.sentence}")
-        self.preflights += 1
+        wish = Wish(
+            shell="default",
+            slot=item.slot,
+            expect_revision=self._expected(item),
+            owner=_owner(item),
+            take_over=item.take_over,
+        )
+        outcome = preflight(shard, wish, document(definition, item.version, None), now_ms=self._world.clock.now_ms())
+        self.ledger.looked.append(
+            Looked(
+                position=engines[0].replica.position,
+                definition_id=definition.name,
+                claims=definition.claims,
+                wish=wish,
+                outcome=outcome,
+            )
+        )
+        told = outcome.sentence if isinstance(outcome, Refusal) else f"{outcome.action} of {outcome.slot_name}"
+        self._world.trace.add("client", f"looks ahead at {definition.name}: {told}")
 
     async def _reconcile(self, item: ReconcileItem) -> None:
         """Nobody changes rows here, so whatever it finds is right where it is and only lags."""
@@ -366,7 +376,7 @@ class Clients:
         self._world.trace.add("client", what)
 
 
-def _owner(item: PublishItem | SlotItem) -> Owner | None:
+def _owner(item: PublishItem | SlotItem | PreflightItem) -> Owner | None:
     return Owner(kind="team", id=item.owner) if item.owner else None
 
 

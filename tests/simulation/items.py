@@ -131,6 +131,10 @@ class PreflightItem(Item):
     definition: int
     version: int
     slot: str | None
+    expects: Expected = "nothing"
+    owner: str = ""
+    """The team that asks; "" names nobody."""
+    take_over: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from interlock.domain.messages import CancelExecution, Publish, RepairProjection, Restore, RouteStimulus, Unpublish
+from interlock.domain.publishing.candidate import Wish
+from interlock.domain.publishing.preflight import Preflight
+from interlock.domain.refusal import Refusal
 from interlock.log.port import Shard
 
 Word = Literal["landed", "done", "refused", "failed", "pending", "doubt", "never"]
@@ -62,11 +65,27 @@ class Sent:
         return next((told for told in self.told if told.word in words), None)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """A client has looked ahead at a publish."""
+
+    position: int
+    """The append of publishing that the process which answered knew of as the last."""
+    definition_id: str
+    claims: tuple[tuple[str, str], ...]
+    """What the document asks for, with the cardinality of each."""
+    wish: Wish
+    outcome: Preflight | Refusal
+    """The answer."""
+
+
 class Ledger:
     """All of it, of all clients."""
 
     def __init__(self) -> None:
         self.sent: list[Sent] = []
+        self.looked: list[Looked] = []
+        """What somebody was told that publishes would do."""
         self.by_command: dict[str, Sent] = {}
 
     def send(

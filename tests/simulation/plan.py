@@ -109,6 +109,7 @@ class Lean:
     """Times at which one process hears late of what publishing decides."""
     jumps: int = 0
     """Clocks that go wrong by minutes or days."""
+    preflights: int = 0
     owned: int = 0
     """Slots that come to be somebody's, and what others then try with them."""
 
@@ -256,16 +257,7 @@ class _Artist:
         items += [
             MalformedItem(at_s=self._at(), seed=self._seed(), value=chance.choice(MALFORMED)) for _ in range(some)
         ]
-        items += [
-            PreflightItem(
-                at_s=self._at(0.1),
-                seed=self._seed(),
-                definition=chance.randrange(len(DEFINITIONS)),
-                version=chance.randint(1, self._versions),
-                slot=chance.choice((None, "second")),
-            )
-            for _ in range(2)
-        ]
+        items += [self._preflight() for _ in range(2)]
         items += [RepeatItem(at_s=self._at(0.2), seed=self._seed()) for _ in range(some)]
         items += [*(self._compares() for _ in range(some)), self._rebuilds()]
         items += [
@@ -278,6 +270,16 @@ class _Artist:
             for _ in range(2)
         ]
         return items
+
+    def _preflight(self) -> PreflightItem:
+        chance = self._chance
+        return PreflightItem(
+            at_s=self._at(0.1),
+            seed=self._seed(),
+            definition=chance.randrange(len(DEFINITIONS)),
+            version=chance.randint(1, self._versions),
+            slot=chance.choice((None, "second")),
+        )
 
     def _cancel(self, index: int) -> CancelItem:
         chance = self._chance
@@ -330,7 +332,11 @@ class _Artist:
         """What came to plans later."""
         items: list[Item] = [self._jump() for _ in range(1 + lean.jumps)]
         items.append(VerifyItem(at_s=self._at(0.2), seed=self._seed(), view=self._chance.choice(VIEWS)))
-        return items + [item for number in range(1 + lean.owned) for item in self._owned(number)]
+        items += [item for number in range(1 + lean.owned) for item in self._owned(number)]
+        for _ in range(2 + self._steps // 25 + lean.preflights):
+            expects, owner = self._chance.choices(EXPECTED, (6, 4, 2, 1))[0], self._chance.choice((*TEAMS, "", ""))
+            items.append(replace(self._preflight(), expects=expects, owner=owner))
+        return items
 
     def _owned(self, number: int) -> list[Item]:
         """A slot comes to be somebody's, seldom the one that most publish to; then its owner, others and nobody in

@@ -29,6 +29,12 @@ class Definition:
     route: str = ""
     """The path that it claims for itself; "" if it claims nothing that another one couldn't have too."""
 
+    @property
+    def claims(self) -> tuple[tuple[str, str], ...]:
+        """What it claims, and whether it shares that with others."""
+        alone = ((f"http:GET {self.route}", "exclusive"),) if self.route else ()
+        return ((f"event:{self.event}", "fan-out"), *alone)
+
 
 DEFINITIONS: Final = (
     Definition(name="orders", event="order.placed", waits_for="payment.received", timeout="2m"),

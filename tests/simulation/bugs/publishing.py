@@ -1,13 +1,16 @@
 """Bugs of publishing: who gets authority, and when that is answered."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
 from interlock.domain.messages import Owner, RoutingReached
-from interlock.domain.publishing import activation, candidate, request
+from interlock.domain.publishing import activation, candidate, preflight, request
 from interlock.domain.publishing import decide as publishing_decide
 from interlock.domain.publishing.candidate import Target
+from interlock.domain.publishing.claims.events import Claim
+from interlock.domain.publishing.claims.state import Conflict, Ledger, conflicts
 from interlock.domain.publishing.here import Here
 from interlock.domain.publishing.publication.state import Publication
 from interlock.domain.publishing.slot.state import Slot
@@ -107,6 +110,36 @@ def the_owner_of_a_slot_is_not_looked_at() -> Swaps:
         return owner
 
     return [(candidate, "owner_after", owner_after)]
+
+
+@publishing.bug(lean=Lean(preflights=30))
+def a_preflight_conflicts_with_its_own_slot() -> Swaps:
+    """Who looks ahead at a new version of what is there is told that the present one stands against it. The mistake: to
+    compare with everybody who has a claim."""
+    original = conflicts
+
+    def with_all(ledger: Ledger, slot_id: str, claims: Iterable[Claim]) -> tuple[Conflict, ...]:
+        return original(ledger, "", claims)
+
+    return _looking_ahead(with_all)
+
+
+@publishing.bug(lean=Lean(preflights=30))
+def a_preflight_sees_no_conflict() -> Swaps:
+    """Who looks ahead is told that the slot would be filled, and the publish fails. The mistake: to trust that the
+    publish itself looks."""
+    return _looking_ahead(_none)
+
+
+def _looking_ahead(instead: Callable[..., tuple[Conflict, ...]]) -> Swaps:
+    """Other conflicts for who looks ahead, and for nobody else."""
+    original: Callable[..., object] = getattr(preflight, "resolve")  # noqa: B009 - it is imported there
+
+    def resolve(*args: object, **kwargs: object) -> object:
+        with patch.object(candidate, "conflicts", instead):
+            return original(*args, **kwargs)
+
+    return [(preflight, "resolve", resolve)]
 
 
 def _none(*_: object) -> tuple[()]:

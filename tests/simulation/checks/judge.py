@@ -29,6 +29,7 @@ from tests.simulation.checks.clocks import ClocksCheck
 from tests.simulation.checks.deliveries import DeliveriesCheck
 from tests.simulation.checks.meetings import Meetings
 from tests.simulation.checks.owners import OwnersCheck
+from tests.simulation.checks.preflights import PreflightsCheck
 from tests.simulation.checks.readers import ReadersCheck
 from tests.simulation.checks.rows import RowsCheck
 from tests.simulation.checks.runs import RunsCheck
@@ -58,6 +59,7 @@ class Judge:
         self._upkeep = UpkeepCheck(untouched=seen.untouched)
         self.authority = AuthorityCheck()
         self.owners = OwnersCheck(seen.ledger)
+        self._preflights = PreflightsCheck(seen.ledger, self.authority, self.owners)
         self.meetings = {
             home: Meetings(skew_ms=skew_ms, horizon_ms=horizon_ms) for home in homes if home[0] == "routing"
         }
@@ -100,7 +102,7 @@ class Judge:
 
     async def look(self) -> None:
         """Reads on, and what clients were told. Called after every few landings. Raises `Violation`."""
-        self.see(self._clients.look)
+        self.see(self._hear)
         self._raise()
 
     async def compare(self) -> None:
@@ -156,6 +158,11 @@ class Judge:
             by_home.setdefault(commit.home, []).append(commit)
         for home, appends in by_home.items():
             self._readers[home].read([commit.append for commit in appends])
+
+    def _hear(self) -> None:
+        """What clients were told."""
+        self._clients.look()
+        self._preflights.look()
 
     def _asked(self, commit: Commit) -> None:
         """What one context promises to another, before the other is followed."""

@@ -13,6 +13,7 @@ import json
 from collections import defaultdict
 
 from interlock.domain.messages import Owner, Publish, Reply, Restore, Unpublish
+from interlock.domain.publishing.candidate import Wish
 from interlock.domain.publishing.publication.events import PublicationRequested
 from interlock.domain.publishing.slot.events import SlotActivated, SlotEmptied
 from interlock.domain.publishing.unpublish.events import Unpublished, UnpublishSuperseded
@@ -72,7 +73,7 @@ class OwnersCheck:
         """What a client asked for, which has to be something that it may; None where the ledger doesn't know it."""
         command = self._command(command_id)
         owner = self.at(slot_id, fact.number)
-        if command is not None and not _respects(command, owner):
+        if command is not None and not respects(command, owner):
             raise Violation(
                 "slot-trespassed", f"expected a slot of {owner} to be left alone by {command}, found {fact}"
             )
@@ -89,13 +90,13 @@ class OwnersCheck:
         possible += [owner for number, owner in self._owners[slot_id] if number == commit.number]
         if "ownerId" in details:
             named = Owner(kind=details["ownerKind"], id=details["ownerId"])
-            if named not in possible or _respects(command, named):
+            if named not in possible or respects(command, named):
                 raise Violation(
                     "refused-without-owner",
                     f"expected {command} to be refused for its owner only where that is {possible} and not the one who "
                     f"asks, found {named} told in {commit}",
                 )
-        elif told.get("status") == "nothing" and not any(_respects(command, owner) for owner in possible):
+        elif told.get("status") == "nothing" and not any(respects(command, owner) for owner in possible):
             raise Violation(
                 "slot-trespassed",
                 f"expected {command} to be refused, since the slot is {possible}'s, found {told} in {commit}",
@@ -106,5 +107,6 @@ class OwnersCheck:
         return entry.what if entry is not None and isinstance(entry.what, Change) else None
 
 
-def _respects(command: Change, owner: Owner | None) -> bool:
+def respects(command: Change | Wish, owner: Owner | None) -> bool:
+    """Whether somebody may change a slot that is this owner's."""
     return owner is None or command.take_over or command.owner == owner
