@@ -8,6 +8,7 @@ import contextlib
 import importlib
 import json
 import os
+import stat
 import sys
 import threading
 import traceback
@@ -19,6 +20,7 @@ from typing import cast
 import yaml
 
 from interlock.activities import Activities, Activity, AnyActivity, AuthoringError
+from interlock.domain.definitions.document import DOCUMENT_BYTES_MAX
 from interlock.workflow import Workflow
 
 _IMPORTING = threading.RLock()
@@ -35,8 +37,14 @@ def load_target(target: str) -> str:
 
     Whether it compiles is the engine's question.
     """
-    if target.endswith((".json", ".yaml", ".yml")):
-        return _read(Path(target))
+    text = _read(Path(target)) if target.endswith((".json", ".yaml", ".yml")) else _of_module(target)
+    if (size := len(text.encode("utf-8", "surrogatepass"))) > DOCUMENT_BYTES_MAX:
+        raise _oversize(target, f"{size} bytes as JSON")
+    return text
+
+
+def _of_module(target: str) -> str:
+    """The document of a workflow that a module has, as JSON text."""
     module_name, colon, attribute = target.partition(":")
     if not colon or not module_name or not attribute:
         raise TargetError(f"Expected a target as module:attribute, or a .json, .yaml or .yml file, found {target!r}.")
@@ -115,13 +123,24 @@ def _presented(app: ModuleType | str) -> list[AnyActivity]:
 def _read(path: Path) -> str:
     """A document file as JSON text."""
     try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):
+            # To open a pipe would wait for who writes to it, perhaps for ever.
+            kind = "a directory" if stat.S_ISDIR(mode) else "a pipe, a device or the like"
+            raise TargetError(f"Expected a regular file at {path}, found {kind}.")
+        with path.open("rb") as file:
+            content = file.read(DOCUMENT_BYTES_MAX + 1)
+        if len(content) > DOCUMENT_BYTES_MAX:
+            raise _oversize(str(path), f"{path.stat().st_size}")
+        text = content.decode("utf-8")
+    except TargetError:
+        raise
+    except (OSError, UnicodeDecodeError, ValueError) as error:
         raise TargetError(f"Expected a readable UTF-8 file at {path}, found: {error}.") from error
     if path.suffix == ".json":
         return text
     try:
-        value: object = yaml.safe_load(text)
+        value = _yaml(text, path)
         if (dated := _dated(value, "")) is not None:
             raise TargetError(
                 f"Expected text at {dated[0]} in {path}, found {dated[1]}, which YAML takes for a date; "
@@ -132,6 +151,42 @@ def _read(path: Path) -> str:
         raise
     except (yaml.YAMLError, TypeError, ValueError, RecursionError) as error:
         raise TargetError(f"Expected a YAML document of JSON values in {path}, found: {error}.") from error
+
+
+def _oversize(target: str, found: str) -> TargetError:
+    return TargetError(f"Expected a document of at most {DOCUMENT_BYTES_MAX} bytes, found {found} in {target}.")
+
+
+def _yaml(text: str, path: Path) -> object:
+    """The value of a YAML text. Its size with all aliases written out is known before any of it is made."""
+    loader = yaml.SafeLoader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        if _written_out(node, {}) > DOCUMENT_BYTES_MAX:
+            raise _oversize(str(path), "more with its aliases (*name) written out")
+        return cast("object", loader.construct_document(node))  # pyright: ignore[reportUnknownMemberType] # untyped there
+    finally:
+        loader.dispose()
+
+
+def _written_out(node: yaml.Node, known: dict[int, int]) -> int:
+    """How long a node is at least once its aliases are written out; each is looked at once. Raises `ValueError` where
+    one stands within itself."""
+    if (size := known.get(id(node))) is not None:
+        if size < 0:
+            raise ValueError("an alias within what it names")
+        return size
+    known[id(node)] = -1
+    if isinstance(node, yaml.ScalarNode):
+        size = 1 + len(cast("str", node.value))
+    elif isinstance(node, yaml.MappingNode):
+        size = 1 + sum(_written_out(part, known) for pair in node.value for part in pair)
+    else:
+        size = 1 + sum(_written_out(part, known) for part in cast("list[yaml.Node]", node.value))
+    known[id(node)] = size
+    return size
 
 
 def _dated(value: object, key: str) -> tuple[str, str] | None:

@@ -1,9 +1,10 @@
 """What a command line names: documents and apps."""
 
 import json
+import os
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,43 @@ def test_yaml_that_holds_no_json_is_refused(here: Path, text: str) -> None:
     (here / "d.yaml").write_text(text, "utf-8")
     with pytest.raises(TargetError, match=r"d\.yaml"):
         load_target("d.yaml")
+
+
+def test_a_document_that_is_too_large_is_told_so_with_its_own_bound(here: Path) -> None:
+    (here / "d.json").write_text(json.dumps({**DOCUMENT, "description": "x" * 9_000_000}), "utf-8")
+    with pytest.raises(TargetError, match=r"at most 262144 bytes, found 9000\d\d\d in d\.json"):
+        load_target("d.json")
+
+
+def bomb(merged: str) -> str:
+    """A short YAML text of a billion values: nine levels, each of ten aliases of the one before."""
+    levels = [f"a{level}: &a{level} {{{merged}[{', '.join([f'*a{level - 1}'] * 10)}]}}" for level in range(1, 10)]
+    return "\n".join(["a0: &a0 {x: 1}", *levels])
+
+
+@pytest.mark.parametrize("merged", ["y: ", "<<: "])
+def test_yaml_whose_aliases_stand_for_far_more_is_refused_without_making_it(here: Path, merged: str) -> None:
+    (here / "d.yaml").write_text(bomb(merged), "utf-8")
+    with pytest.raises(TargetError, match=r"with its aliases .* written out"):
+        load_target("d.yaml")
+
+
+def test_yaml_may_say_by_an_alias_what_stands_before(here: Path) -> None:
+    (here / "d.yaml").write_text("a: &a {x: [1, 2]}\nb: *a\nc: {<<: *a, z: 3}\n", "utf-8")
+    assert json.loads(load_target("d.yaml")) == {"a": {"x": [1, 2]}, "b": {"x": [1, 2]}, "c": {"x": [1, 2], "z": 3}}
+
+
+def test_an_alias_within_what_it_names_is_refused(here: Path) -> None:
+    (here / "d.yaml").write_text("a: &a [*a]\n", "utf-8")
+    with pytest.raises(TargetError, match="an alias within what it names"):
+        load_target("d.yaml")
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_regular_file_is_refused_without_waiting_for_it(here: Path, make: Callable[[Path], None]) -> None:
+    make(here / "d.json")
+    with pytest.raises(TargetError, match=r"a regular file at d\.json"):
+        load_target("d.json")
 
 
 def test_a_workflow_of_a_module_in_the_working_directory_is_its_document(here: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from interlock.cli.address import API_DEFAULT, find_api
+from interlock.cli.address import API_DEFAULT, SETTINGS, find_api, unknown_variables
 from interlock.cli.codes import CommandError
 from interlock.cli.settings import load
 from interlock.runtime.settings import Settings
@@ -26,6 +26,21 @@ def test_a_flag_beats_the_environment_and_that_beats_the_file(monkeypatch: pytes
     monkeypatch.setenv("INTERLOCK_API", "http://environment:1")
     assert find_api("") == load().api == "http://environment:1"
     assert find_api("http://flag:1") == "http://flag:1"
+
+
+def test_an_unknown_key_of_the_file_is_refused_for_who_asks_and_for_who_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(Settings.model_fields) == SETTINGS
+    Path("interlock.toml").write_text('appi = "http://file:1"\n')
+    for ask in (lambda: find_api(""), lambda: find_api("http://flag:1"), load):
+        with pytest.raises(CommandError, match="appi"):
+            ask()
+
+
+def test_a_variable_that_looks_like_a_setting_and_is_none_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("INTERLOCK_APII", "INTERLOCK_API", "INTERLOCK_TEST_KAFKA", "OTHER"):
+        monkeypatch.setenv(name, "x")
+    (told,) = unknown_variables()
+    assert "found INTERLOCK_APII (did you mean INTERLOCK_API?)" in told
 
 
 @pytest.mark.parametrize("content", ["api = ", "api = 8321", "\udcff"])

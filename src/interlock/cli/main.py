@@ -13,6 +13,7 @@ from typing import Final, NoReturn
 import typer
 
 from interlock.cli import client_commands, log_commands, serve_commands
+from interlock.cli.address import unknown_variables
 from interlock.cli.codes import Code, CommandError
 
 OUTPUT_FAILS: Final = (errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO)
@@ -43,6 +44,8 @@ def main() -> NoReturn:
         # Python's way to say that it was closed; what these print would be dropped silently.
         print("interlock: expected a standard output to write to, found it closed", file=sys.stderr)
         sys.exit(Code.FAILED)
+    for sentence in unknown_variables():
+        print(f"interlock: {_printable(sentence)}", file=sys.stderr)
     code: str | int | None = Code.DONE
     try:
         try:
