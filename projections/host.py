@@ -110,14 +110,16 @@ class ViewHost:
         self._changed.wake()
         self._files.let_go()
 
-    async def rebuild(self, *, compare: bool = False) -> Rebuilt:
+    async def rebuild(self, *, compare: bool = False, join: bool = False) -> Rebuilt:
         """Fills a second copy from the log alone and lets it serve; returns then.
 
-        `compare` takes digests of both at the position where they swap, while neither moves. Raises
+        `compare` takes digests of both at the position where they swap, while neither moves. `join` waits for the end
+        of one that is under way, such as one that went on at the start; it has its own `compare`. Raises
         `RebuildUnderWay`; `ViewStopped` where the new copy can't be filled: then the old one goes on serving.
         When the caller is cancelled it goes on by itself; when the process ends, at the next start.
         """
-        rebuild = self._begin_rebuild(compare=compare)
+        under_way = self._rebuild if join and self._rebuild is not None and not self._rebuild.done() else None
+        rebuild = under_way or self._begin_rebuild(compare=compare)
         await asyncio.wait([rebuild])
         if rebuild.cancelled():
             raise ViewStopped(f"the rebuild of {self.view.name!r} was cut short; it goes on when the view starts again")

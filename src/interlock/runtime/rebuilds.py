@@ -12,6 +12,7 @@ from interlock.log.port import Unavailable
 from interlock.processors.ports import Clock
 from interlock.projections.host import RebuildUnderWay, ViewHost
 from interlock.projections.projector import ViewStopped
+from interlock.projections.status import Rebuilt
 from interlock.runtime.requests import RequestDesk, RequestFiles, State
 
 log = logging.getLogger(__name__)
@@ -71,47 +72,28 @@ class RebuildDesk(RequestDesk[RebuildReport]):
     async def _rebuilt(
         self, host: ViewHost, files: RequestFiles[RebuildReport], request: RebuildReport
     ) -> RebuildReport:
-        while host.working == "verify":
-            await host.changed(REPORT_S)
-        work = asyncio.create_task(host.rebuild(compare=request.compare))
         running = replace(request, state="running")
-        try:
-            while not work.done():
-                running = await self._progress(host, running)
-                files.report(running)
-                await asyncio.wait([work], timeout=REPORT_S)
-            rebuilt = work.result()
-        except RebuildUnderWay:
-            return await self._resumed(host, files, running)
-        except ViewStopped as error:
-            return replace(running, state="failed", message=str(error))
-        except Exception as error:
-            log.exception("the rebuild of the view %s has failed; the old copy goes on serving", host.view.name)
-            return replace(running, state="failed", message=f"{type(error).__name__}: {error}")
-        finally:
-            work.cancel()
-        appends = sum(position.number for position in rebuilt.positions.values())
-        return replace(
-            running,
-            state="done",
-            appends_done=appends,
-            appends_total=appends,
-            replaced_digest=rebuilt.replaced_digest,
-            rebuilt_digest=rebuilt.rebuilt_digest,
-        )
-
-    async def _resumed(
-        self, host: ViewHost, files: RequestFiles[RebuildReport], running: RebuildReport
-    ) -> RebuildReport:
-        """One that was cut short by a crash goes on by itself; it takes no digests."""
-        generation = (await host.status()).generation
-        while (status := await host.status()).rebuild is not None:
-            running = await self._progress(host, running)
-            files.report(running)
-            await host.changed(REPORT_S)
-        if status.generation > generation:
-            return replace(running, state="done", appends_done=running.appends_total)
-        return replace(running, state="failed", message=status.error or "it ended without a swap; the log says why")
+        while True:
+            while host.working == "verify":
+                await host.changed(REPORT_S)
+            # One that a crash has cut short went on with the start. Its end is this request's, and only the rebuild
+            # itself knows it: how the view looks when somebody comes to look says nothing, it may have swapped before.
+            work = asyncio.create_task(host.rebuild(compare=request.compare, join=True))
+            try:
+                while not work.done():
+                    running = await self._progress(host, running)
+                    files.report(running)
+                    await asyncio.wait([work], timeout=REPORT_S)
+                return _done(running, work.result())
+            except RebuildUnderWay:
+                log.info("the rebuild of the view %s waits for a verification that was faster", host.view.name)
+            except ViewStopped as error:
+                return replace(running, state="failed", message=str(error))
+            except Exception as error:
+                log.exception("the rebuild of the view %s has failed; the old copy goes on serving", host.view.name)
+                return replace(running, state="failed", message=f"{type(error).__name__}: {error}")
+            finally:
+                work.cancel()
 
     async def _progress(self, host: ViewHost, running: RebuildReport) -> RebuildReport:
         with contextlib.suppress(Unavailable):
@@ -119,3 +101,15 @@ class RebuildDesk(RequestDesk[RebuildReport]):
             if progress is not None:
                 return replace(running, appends_done=progress.appends_done, appends_total=progress.appends_total)
         return running
+
+
+def _done(running: RebuildReport, rebuilt: Rebuilt) -> RebuildReport:
+    appends = sum(position.number for position in rebuilt.positions.values())
+    return replace(
+        running,
+        state="done",
+        appends_done=appends,
+        appends_total=appends,
+        replaced_digest=rebuilt.replaced_digest,
+        rebuilt_digest=rebuilt.rebuilt_digest,
+    )
