@@ -307,6 +307,16 @@ class JumpItem(Item):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FullDiskItem(Item):
+    """For a while most of what a process writes to its disk fails: rows of views, and snapshots."""
+
+    process: str
+    for_s: float
+
+    kinds: ClassVar = ("full disk",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DropItem(Item):
     """An operator throws the rows of a view away."""
 

@@ -31,6 +31,7 @@ from tests.simulation.items import (
     DropItem,
     Expected,
     FollowItem,
+    FullDiskItem,
     Item,
     JumpItem,
     LagItem,
@@ -110,6 +111,7 @@ class Lean:
     jumps: int = 0
     """Clocks that go wrong by minutes or days."""
     preflights: int = 0
+    disks: int = 0
     owned: int = 0
     """Slots that come to be somebody's, and what others then try with them."""
 
@@ -336,7 +338,8 @@ class _Artist:
         for _ in range(2 + self._steps // 25 + lean.preflights):
             expects, owner = self._chance.choices(EXPECTED, (6, 4, 2, 1))[0], self._chance.choice((*TEAMS, "", ""))
             items.append(replace(self._preflight(), expects=expects, owner=owner))
-        return items
+        items += [self._full(HOLDER) for _ in range(1 + lean.disks)]
+        return [*items, self._full(self._chance.choice(WORKERS))]
 
     def _owned(self, number: int) -> list[Item]:
         """A slot comes to be somebody's, seldom the one that most publish to; then its owner, others and nobody in
@@ -478,6 +481,11 @@ class _Artist:
             for_s=round(chance.uniform(2.0, 20.0), 3),
             restarts=chance.random() < 0.3,
         )
+
+    def _full(self, process: str) -> FullDiskItem:
+        """Long enough to meet something, where views are written all the time."""
+        for_s = round(self._chance.uniform(8.0, 16.0), 3)
+        return FullDiskItem(at_s=self._at(0.1, 0.5), seed=self._seed(), process=process, for_s=for_s)
 
     def _drop(self) -> DropItem:
         return DropItem(at_s=self._at(0.1), seed=self._seed(), view=self._chance.choice(VIEWS))

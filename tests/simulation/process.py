@@ -25,9 +25,9 @@ from interlock.runtime.roles import Role
 from interlock.runtime.settings import Settings
 from interlock.testing.virtual_time import LoopClock
 from tests.simulation.chores import Chores
+from tests.simulation.disks import SnapshotsOnDisk
 from tests.simulation.sky import Sky
 from tests.simulation.trace import IN_PROCESS, Trace
-from tests.support.snapshots import MemorySnapshots
 
 T = TypeVar("T")
 
@@ -168,7 +168,7 @@ class Process:
         """Set while its engine runs: from the end of its start to its stop or death."""
         self.trouble = asyncio.Lock()
         """Held by whatever goes wrong with it now: one thing at a time."""
-        self.snapshots = MemorySnapshots()
+        self.snapshots = SnapshotsOnDisk(name, world.sky)
         """What it keeps of what it folded, through its lives."""
         self.engines: list[Engine] = []
         """Its engine and, for a while, the twin of it."""
@@ -209,6 +209,8 @@ class Process:
         if self._life is not None:
             self._life.gate.dead = True
             self._life.gate.running.set()
+        for engine in self.engines:
+            engine.ending = True
         for task in self._world.tasks_of(self.name):
             task.cancel()
 

@@ -25,6 +25,7 @@ from interlock.testing.virtual_time import SeededLoop, run_virtual
 from tests.simulation.checks import Seen, Violation
 from tests.simulation.checks.judge import Judge
 from tests.simulation.clients import Clients
+from tests.simulation.disks import views_on_disks_of
 from tests.simulation.items import Item
 from tests.simulation.plan import Plan
 from tests.simulation.spinning import Spinning, watching
@@ -182,7 +183,11 @@ class _Run:
         loop.after_each(self._count_steps, every=1_000)
         async with self._logging():
             try:
-                with self._judge.watching(), watching(lambda: loop.steps, STEP_CPU_S_MAX):
+                with (
+                    self._judge.watching(),
+                    views_on_disks_of(world.sky),
+                    watching(lambda: loop.steps, STEP_CPU_S_MAX),
+                ):
                     await self._guarded()
             except Violation as violation:
                 result.violation = violation

@@ -25,7 +25,7 @@ from interlock.log.faults import (
 )
 from interlock.log.port import Record, Shard
 from interlock.processors.ports import Topics
-from tests.simulation.items import BatchItem, LagItem, ReorderItem, WeatherItem
+from tests.simulation.items import BatchItem, FullDiskItem, LagItem, ReorderItem, WeatherItem
 from tests.simulation.trace import IN_PROCESS, Trace
 
 ROUGH: Final = FaultRates(
@@ -50,6 +50,9 @@ AWAY: Final = (
 FAST_S: Final = 0.01
 """The longest that a landing takes where nothing is wrong."""
 
+FULL_DISK_FAILS: Final = 0.85
+"""How likely a write fails while the disk is full."""
+
 
 class Sky:
     """The faults that wait for their batch, and the weather that there is now."""
@@ -61,6 +64,8 @@ class Sky:
         self.weather: list[WeatherItem] = []
         self.slow_inboxes: list[ReorderItem] = []
         self.lags: list[LagItem] = []
+        self.full_disks: dict[FullDiskItem, random.Random] = {}
+        """With the chance of each write."""
         self._topics = topics
         self._trace = trace
         self._kinds = kinds
@@ -77,6 +82,7 @@ class Sky:
         self.weather.clear()
         self.slow_inboxes.clear()
         self.lags.clear()
+        self.full_disks.clear()
 
     def armed_for(self, shard: Shard) -> BatchItem | None:
         """The fault that this batch takes, if one waits for it."""
@@ -107,12 +113,20 @@ class Sky:
                 return item.delay_s
         return 0.0
 
+    def disk_full(self, process: str, what: str) -> bool:
+        """Whether a process can't write this to its disk now."""
+        for item, chance in self.full_disks.items():
+            if item.process == process and chance.random() < FULL_DISK_FAILS:
+                self.count_once(item, f"{what} can't be written")
+                return True
+        return False
+
     def count(self, kind: str, what: str) -> None:
         """A fault came true."""
         self._kinds[kind] += 1
         self._trace.add(IN_PROCESS.get(), f"FAULT {kind}: {what}")
 
-    def count_once(self, item: WeatherItem | ReorderItem | LagItem, what: str) -> None:
+    def count_once(self, item: WeatherItem | ReorderItem | LagItem | FullDiskItem, what: str) -> None:
         """A fault that lasts came true for the first time."""
         if id(item) not in self._seen:
             self._seen[id(item)] = None

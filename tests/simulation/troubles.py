@@ -14,6 +14,7 @@ from tests.simulation.items import (
     CrashItem,
     DoubleItem,
     DropItem,
+    FullDiskItem,
     Item,
     JumpItem,
     LagItem,
@@ -60,6 +61,10 @@ class Troubles:
                 await asyncio.sleep(item.for_s)
                 if item in world.sky.lags:
                     world.sky.lags.remove(item)
+            case FullDiskItem():
+                world.sky.full_disks[item] = random.Random(item.seed)
+                await asyncio.sleep(item.for_s)
+                world.sky.full_disks.pop(item, None)
             case MoveItem():
                 world.deal(chance)
                 self._count(item, "shards move")

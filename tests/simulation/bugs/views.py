@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from interlock.processors.mail import recorded
 from interlock.processors.truth import Truth
 from interlock.projections.host import ViewHost
 from interlock.projections.projector import Projector
-from interlock.projections.store import Place, Store
+from interlock.projections.store import Place, Store, StoreAway
 from interlock.projections.trigger_index import fold as trigger_index
 from interlock.projections.trigger_index.store import BINDINGS
 from tests.simulation.bugs import Catalogue, Swaps
@@ -104,3 +105,31 @@ def a_pass_repairs_what_only_lags() -> Swaps:
                 self.position = append.frame.number
 
     return [(Truth, "advance", advance)]
+
+
+@views.bug(lean=Lean(disks=2))
+def what_a_full_disk_refuses_is_left_out() -> Swaps:
+    """A view goes on behind an append whose rows couldn't be written. The mistake: to note the failure in the log, and
+    to think that this is enough."""
+    original = Store.transact
+
+    def transact(self: Store, fold: Callable[[Any], None], places: Mapping[Shard, Place]) -> None:
+        with suppress(StoreAway):
+            original(self, fold, places)
+
+    return [(Store, "transact", transact)]
+
+
+@views.bug(lean=Lean(disks=4, owners=6))
+def positions_are_stored_although_rows_failed() -> Swaps:
+    """Where rows can't be written and their position can, a view says that it holds what it doesn't. The mistake: two
+    transactions, and the smaller one in a `finally`."""
+    original = Store.transact
+
+    def transact(self: Store, fold: Callable[[Any], None], places: Mapping[Shard, Place]) -> None:
+        try:
+            original(self, fold, {})
+        finally:
+            original(self, _nothing, places)
+
+    return [(Store, "transact", transact)]
