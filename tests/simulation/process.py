@@ -19,6 +19,7 @@ from interlock.log.memory import FixedAssignment, MemoryBroker, MemoryLog
 from interlock.log.port import Extent, LogError, Reader, Record, Shard, Stored, Unavailable
 from interlock.processors.ports import Bounds, Codec
 from interlock.projections.files import ViewHeld
+from interlock.projections.store import StoreAway
 from interlock.runtime.backend import Backend
 from interlock.runtime.engine import Engine, Parts, Unfit
 from interlock.runtime.roles import Role
@@ -196,7 +197,7 @@ class Process:
                 self.is_up.set()
                 self._world.trace.add(self.name, "is up")
                 return
-            if not isinstance(error, LogError | Unfit | ViewHeld):
+            if not isinstance(error, LogError | Unfit | ViewHeld | StoreAway):
                 raise error
             self._world.trace.add(self.name, f"can't start: {error}")
             await self._close_engines()

@@ -109,8 +109,8 @@ class Engine:
         self._following: asyncio.Task[None] | None = None
         """The task of the replica."""
         self._faults: list[str] = []
-        self._ending = False
-        """Set by `close`, and only it may end the tasks."""
+        self.ending = False
+        """Whether its parts may end: set by `close`, or by who ends the process otherwise, as a simulated death does."""
         self._closers: list[Callable[[], Awaitable[None]]] = []
         self.reconciler: Reconciler | None = self._make_reconciler()
         """Compares the rows that this process can see with the slots; None where it sees none that anybody asks for."""
@@ -120,7 +120,7 @@ class Engine:
     async def start(self) -> None:
         """Returns when everything is under way; `waiting` tells when it serves.
 
-        Raises `Unfit`, `ViewHeld`, and what the log raises.
+        Raises `Unfit`, `ViewHeld`, `StoreAway`, and what the log raises.
         """
         await self._check_log()
         await self._register_schemas()
@@ -142,7 +142,7 @@ class Engine:
 
     async def close(self) -> None:
         """Ends in order: first what takes new work, then the shards, then the views."""
-        self._ending = True
+        self.ending = True
         # A shard's last turn may wait for the replica, which therefore follows until they have ended.
         await self._end([task for task in self._tasks if task is not self._following])
         await self._end(self._tasks)
@@ -419,7 +419,7 @@ class Engine:
         try:
             await work
         except asyncio.CancelledError:
-            if not self._ending:
+            if not self.ending:
                 self._missed(name, "it was cancelled, and not by the end of this process; start the process again")
             raise
         except Unavailable as error:
@@ -428,7 +428,7 @@ class Engine:
             self._faults.append(f"{name}: {type(error).__name__}: {error}")
             log.exception("%s has ended", name)
         else:
-            if not self._ending:
+            if not self.ending:
                 self._missed(name, "it has returned, and should go on until this process ends; start the process again")
 
     def _missed(self, name: str, why: str) -> None:
