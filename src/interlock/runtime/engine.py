@@ -110,7 +110,7 @@ class Engine:
         """The task of the replica."""
         self._faults: list[str] = []
         self.ending = False
-        """Whether its parts may end: set by `close`, or by who ends the process otherwise, such as a simulated death."""
+        """Whether its parts may end: set by `close`, or by who ends a process otherwise, such as a simulated death."""
         self._closers: list[Callable[[], Awaitable[None]]] = []
         self.reconciler: Reconciler | None = self._make_reconciler()
         """Compares the rows that this process can see with the slots; None where it sees none that anybody asks for."""
