@@ -87,7 +87,7 @@ class ViewHost:
     # ---- life ------------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Begins to project. Raises `ViewHeld` where another process does."""
+        """Begins to project. Raises `ViewHeld` where another process does, `StoreAway` where no file can be made."""
         self._files.hold()
         try:
             self._files.remove_verification()
@@ -211,6 +211,11 @@ class ViewHost:
             f"expected the file of the view {self.view.name!r} at {self._files.link}, found none: it was deleted under "
             "this process; start the process again, which makes it anew from the journals"
         )
+
+    @property
+    def unwritten(self) -> str:
+        """Why its file can't be written now, which passes by itself as a full disk does; "" if it can."""
+        return self._serving.projector.store_away
 
     @property
     def waiting_for(self) -> str:

@@ -176,8 +176,8 @@ class Engine:
         for name, view in self.views.items():
             if not view.caught_up:
                 found.append(view.error or f"view {name} is warming up")
-            elif view.waiting_for:
-                found.append(f"view {name} waits: {view.waiting_for}")
+            elif view.unwritten:
+                found.append(f"view {name} waits: {view.unwritten}")
         if not self.replica.warm:
             found.append("the replica of publishing is warming up")
         return found
