@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from interlock.projections.views import VIEWS
 from interlock.sdk import Client, Unreachable
 from interlock.sdk.types import ENDED
 from interlock.targets import load_target
@@ -112,6 +113,18 @@ def test_a_data_directory_that_takes_no_file_is_told(tmp_path: Path) -> None:
     assert ended.code == 1
     assert f"expected to write to the data directory {data}" in ended.err
     assert "--data" in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_a_file_of_a_view_that_can_not_be_used_is_told(tmp_path: Path) -> None:
+    """As on a full disk, which a test can't have."""
+    data = tmp_path / "data"
+    for view in VIEWS:
+        (data / "views" / f"{view.name}.1.sqlite").mkdir(parents=True)
+        (data / "views" / f"{view.name}.sqlite").symlink_to(f"{view.name}.1.sqlite")
+    ended = command("serve", "projector", "--data", str(data), "--log", f"sqlite:///{tmp_path / 'log.sqlite'}")
+    assert ended.code == 1
+    assert f"expected to write to the data directory {data}, found: unable to open database file;" in ended.err
     assert "Traceback" not in ended.err
 
 

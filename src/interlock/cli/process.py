@@ -19,6 +19,7 @@ from interlock.cli.logs import set_up_logging
 from interlock.cli.settings import log_problem, shown_log
 from interlock.log.port import LogError
 from interlock.projections.files import ViewHeld
+from interlock.projections.store import StoreAway
 from interlock.runtime import compose, garbage
 from interlock.runtime.engine import Engine, Unfit
 from interlock.runtime.roles import Role
@@ -135,11 +136,12 @@ class _Process:
             raise CommandError(Code.FAILED, str(error), kind="state") from error
         except LogError as error:
             raise log_problem(self._plan.settings, error) from error
-        except OSError as error:
+        except (OSError, StoreAway) as error:
+            found = error.__cause__ if isinstance(error, StoreAway) else error
             raise CommandError(
                 Code.FAILED,
-                f"expected to write to the data directory {self._plan.settings.data}, found: {error}; make it "
-                "writable, or name another one with --data or INTERLOCK_DATA",
+                f"expected to write to the data directory {self._plan.settings.data}, found: {found}; make room or "
+                "make it writable, or name another one with --data or INTERLOCK_DATA",
                 kind="state",
             ) from error
         finally:
