@@ -2,8 +2,7 @@
 its snapshots behind the last block.
 
 A full disk takes a small write now and then, where it doesn't take a large one; so each write has its own chance. What
-is only read is read. What would surprise: requests and reports of operators, and files that are made anew, are written
-all the same.
+is only read is read. What would surprise: requests and reports of operators are written all the same.
 """
 
 import errno
@@ -21,27 +20,39 @@ from tests.support.snapshots import MemorySnapshots
 
 _DO: Final = "_do"
 """How a store does all that it does in one transaction."""
+_MAKE_TABLES: Final = "_make_tables"
+"""How it makes its tables where it opens its file, if they are missing."""
 
 
 @contextmanager
 def views_on_disks_of(sky: Sky) -> Generator[None, None, None]:
     """Until it is left, what a simulated process stores in a view fails while its disk is full."""
     original: Callable[..., object] = getattr(Store, _DO)
+    making: Callable[..., None] = getattr(Store, _MAKE_TABLES)
 
     def do(store: Store, work: Callable[[sqlite3.Connection, SqliteRows], object]) -> object:
         def written(connection: sqlite3.Connection, rows: SqliteRows) -> object:
             before = connection.total_changes
             result = work(connection, rows)
             # Behind the work, so that a transaction that isn't one shows.
-            if connection.total_changes > before and sky.disk_full(IN_PROCESS.get(), f"view {store.path.name}"):
-                error = sqlite3.OperationalError("database or disk is full")
-                error.sqlite_errorcode = sqlite3.SQLITE_FULL
-                raise error
+            if connection.total_changes > before:
+                refuse(store)
             return result
 
         return original(store, written)
 
-    with patch.object(Store, _DO, do):
+    def make_tables(store: Store, connection: sqlite3.Connection) -> None:
+        if not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+            refuse(store)
+        making(store, connection)
+
+    def refuse(store: Store) -> None:
+        if sky.disk_full(IN_PROCESS.get(), f"view {store.path.name}"):
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorcode = sqlite3.SQLITE_FULL
+            raise error
+
+    with patch.object(Store, _DO, do), patch.object(Store, _MAKE_TABLES, make_tables):
         yield
 
 

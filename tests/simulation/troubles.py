@@ -6,6 +6,7 @@ import shutil
 from typing import Final, cast
 
 from interlock.projections.host import RebuildUnderWay
+from interlock.projections.store import StoreAway
 from interlock.testing.virtual_time import SeededLoop
 from tests.simulation.items import (
     WORKERS,
@@ -177,7 +178,7 @@ class Troubles:
         await asyncio.wait([dropping])
         if not dropping.cancelled():
             error = dropping.exception()
-            if error is not None and not isinstance(error, RebuildUnderWay):
+            if error is not None and not isinstance(error, RebuildUnderWay | StoreAway):
                 raise error
 
     def _count(self, item: Item, what: str) -> None:
