@@ -143,6 +143,7 @@ def test_a_restore_and_an_unpublish_are_told_beforehand(installation: Installati
 def test_a_draft_is_tried_without_being_published(installation: Installation) -> None:
     """Proves: PUB-17"""
     client = installation.client
+    before = client.slots()
     started = installation.told("test-run", f"{APP}:parcels", "--data", '{"parcel_id": "p-1"}', "--command-id", "try-1")
     assert (started["status"], started["names"]) == ("started", "draft")
     again = installation.told("test-run", f"{APP}:parcels", "--data", '{"parcel_id": "p-1"}', "--command-id", "try-1")
@@ -161,11 +162,11 @@ def test_a_draft_is_tried_without_being_published(installation: Installation) ->
     further = client.test_run(reference=started["referenceId"], data={"parcel_id": "p-2"})
     assert (further.reference_id, further.artifact_id) == (started["referenceId"], started["artifactId"])
     history = installation.told("history", started["referenceId"])
-    assert [each["type"].partition(".")[2] for each in history["items"]][0] == "SourceReferenceCreated"
+    assert history["items"][0]["type"].partition(".")[2] == "SourceReferenceCreated"
     assert installation.run("test-run")[0] == 2
     refused = installation.told("test-run", "--reference", "nobody", code=1)
     assert refused["kind"] == "not-found"
-    assert not [each for each in client.slots() if each.definition_id == "parcels"]
+    assert client.slots() == before
 
 
 def test_an_owner_is_named_to_whoever_meets_them(installation: Installation) -> None:
