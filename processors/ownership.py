@@ -33,6 +33,9 @@ from interlock.schemas.states import StateFormat
 
 log = logging.getLogger(__name__)
 
+CLOCK_LOOK_S = 30.0
+"""How much too late something may be done that came due while the machine slept."""
+
 ANSWERS_KEPT_MAX = 100_000
 """Answers that a shard remembers; a command that is repeated after so many others is decided again."""
 
@@ -291,7 +294,8 @@ class Ownership:
 
     def _until_due(self) -> float | None:
         due = self._handler.next_due_ms()
-        return None if due is None else max(0.0, (due - self._clock.now_ms()) / 1000)
+        # The loop's time stands while the machine sleeps, the clock does not: so it is looked at now and then.
+        return None if due is None else min(CLOCK_LOOK_S, max(0.0, (due - self._clock.now_ms()) / 1000))
 
     async def _turn(self) -> None:
         """One unit: decides what is there, and appends it."""

@@ -6,13 +6,15 @@ from itertools import count
 
 import pytest
 
+from interlock.domain.decider import NOTHING, Decided
 from interlock.domain.messages import RoutingReached
 from interlock.log.journal import Journal, Lost
 from interlock.log.memory import MemoryBroker, MemoryLog
 from interlock.processors.mail import Cause, sourced_record
-from interlock.processors.ownership import Ownership
-from interlock.processors.ports import Bounds
+from interlock.processors.ownership import CLOCK_LOOK_S, Ownership
+from interlock.processors.ports import Bounds, Clock
 from interlock.processors.publishing.handler import PublishingHandler, PublishingOptions
+from interlock.processors.unit import Unit
 from interlock.runtime.settings import Settings
 from interlock.runtime.topics import schemas_of, topic_specs, topics_of
 from interlock.schemas.codec import AvroCodec
@@ -27,18 +29,21 @@ async def yes() -> bool:
     return True
 
 
-def owner(log: MemoryLog, prefix: str) -> Ownership:
+def owner(
+    log: MemoryLog, prefix: str, *, handler: PublishingHandler | None = None, clock: Clock | None = None
+) -> Ownership:
     numbers = count(1)
+    options = PublishingOptions(routing_shards=1, projection_kinds=(), prepare_ms=1_000)
     return Ownership(
         context="publishing",
         partition=0,
         source="publishing/0@id",
-        handler=PublishingHandler(PublishingOptions(routing_shards=1, projection_kinds=(), prepare_ms=1_000)),
+        handler=handler or PublishingHandler(options),
         replica=None,
         wire=log,
         codec=CODEC,
         schemas=schemas_of(SETTINGS, log),
-        clock=LoopClock(asyncio.get_running_loop()),
+        clock=clock or LoopClock(asyncio.get_running_loop()),
         ids=lambda: f"{prefix}{next(numbers):031x}",
         topics=TOPICS,
         bounds=Bounds(),
@@ -78,3 +83,46 @@ def test_an_owner_of_publishing_that_was_replaced_notices_it_by_what_it_is_told(
     Proves: OWN-01."""
     with pytest.raises(Lost, match="another process owns the shard"):
         run_virtual(replaced())
+
+
+class DueOnce(PublishingHandler):
+    """Something is due at a time, and never again."""
+
+    def __init__(self, due_ms: int) -> None:
+        super().__init__(PublishingOptions(routing_shards=1, projection_kinds=(), prepare_ms=1_000))
+        self.done = asyncio.Event()
+        self._due_ms = due_ms
+
+    def next_due_ms(self) -> int | None:
+        return None if self.done.is_set() else self._due_ms
+
+    def due(self, unit: Unit) -> Decided:
+        self.done.set()
+        return NOTHING
+
+
+async def slept() -> float:
+    """How long after a sleep of the machine something is done that came due in it."""
+    broker = MemoryBroker()
+    for spec in topic_specs(SETTINGS):
+        broker.create(spec)
+    clock = LoopClock(asyncio.get_running_loop())
+    handler = DueOnce(clock.now_ms() + 3_600_000)
+    ownership = owner(MemoryLog(broker), "a", handler=handler, clock=clock)
+    await ownership.open(yes)
+    working = asyncio.create_task(ownership.work())
+    await asyncio.sleep(100.0)
+    assert not handler.done.is_set()
+    clock.offset_ms = 7_200_000
+    woke_s = asyncio.get_running_loop().time()
+    await handler.done.wait()
+    passed_s = asyncio.get_running_loop().time() - woke_s
+    ownership.stop()
+    await working
+    await ownership.close()
+    return passed_s
+
+
+def test_what_came_due_while_the_machine_slept_is_done_soon_after_it() -> None:
+    """The loop's time stands meanwhile: whoever sleeps until something is due sleeps on for as long as before."""
+    assert run_virtual(slept()) <= CLOCK_LOOK_S
