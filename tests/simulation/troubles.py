@@ -172,7 +172,9 @@ class Troubles:
 
     async def _drop(self, item: DropItem) -> None:
         holder = self._world.holder
-        await holder.is_up.wait()
+        # It may have died again by the time that this is told of its start; what a dead one is given never ends.
+        while not holder.up:
+            await holder.is_up.wait()
         self._count(item, item.view)
         dropping = holder.in_process(holder.engines[0].views[item.view].drop())
         await asyncio.wait([dropping])
