@@ -135,4 +135,4 @@ def test_a_clock_that_is_off_is_refused(installation: Installation) -> None:
     assert "NTP" in fault["remedy"]
     code, output = installation.run("serve", "routing", **strict)
     assert code == 1
-    assert "set the clock (NTP)" in output
+    assert "set the machine's clock (NTP)" in output

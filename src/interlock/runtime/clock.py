@@ -66,7 +66,7 @@ class ClockGuard:
         if abs(skew_ms) > self._skew_max_ms:
             raise ClockOff(
                 f"expected this process's clock within {self._skew_max_ms} ms of the log's, found it "
-                f"{-skew_ms:+.0f} ms off; set the machine's clock (NTP), and start this process again: it owns no "
+                f"{-skew_ms:+.1f} ms off; set the machine's clock (NTP), and start this process again: it owns no "
                 "shard before"
             )
         self._fresh_until_s = now_s + FRESH_S
