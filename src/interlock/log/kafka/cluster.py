@@ -132,16 +132,17 @@ class Cluster:
         while True:
             known = self._topics.get(name)
             if known is None or name in self._stale or known.error == UNKNOWN_TOPIC:
-                self._topics.setdefault(name, TopicState(name, UNKNOWN_TOPIC, "", {}))
+                unknown = self._topics.setdefault(name, TopicState(name, UNKNOWN_TOPIC, "", {}))
                 await self._refresh()
-                known = self._topics[name]
+                # Another one who waited for the same answer may have given up, and dropped it.
+                known = self._topics.get(name, unknown)
             if known.error == TOPIC_FORBIDDEN:
                 self._stale.add(name)
                 raise Refused(f"expected to be allowed to use topic {name}, found that this user is not; grant it")
             if known.error not in (UNKNOWN_TOPIC, INVALID_TOPIC):
                 return known
             if known.error == INVALID_TOPIC or time.monotonic() - began > UNKNOWN_TOPIC_S:
-                del self._topics[name]
+                self._topics.pop(name, None)
                 raise NoSuchShard(f"expected a topic {name}, found none; create it first")
 
     def known_id(self, topic: str) -> str:
