@@ -5,8 +5,8 @@
 # rest runs, and this ends with 3: a run without Kafka is not a passed one. Tests that fail end it with pytest's code, and
 # lint or types with make's.
 #
-# Simulated runs compute for minutes and wait for nothing, and most other tests wait: so they run side by side, the
-# simulated ones with what the others leave, and are shown behind them.
+# What waits for processes and brokers runs side by side with what computes, which gets what the first leaves and is shown
+# behind it. Every test is in one of the two: the second is all that the first leaves out.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # pyright comes whole with its wheel; asking the network for a newer one is not this file's business.
@@ -18,19 +18,20 @@ python=.venv/bin/python
 broker=0
 "$python" -m ops.kafka check || broker=$?
 case $broker in
-  0) others="not soak and not simulation" ;;
-  3) others="not soak and not simulation and not kafka" ;;
+  0) chosen="not soak" ;;
+  3) chosen="not soak and not kafka" ;;
   *) exit "$broker" ;;
 esac
 
-simulated=$(mktemp)
-nice -n 10 "$python" -m pytest -m "simulation and not soak" --durations=10 >"$simulated" 2>&1 &
-simulating=$!
-trap 'kill "$simulating" 2>/dev/null || true; rm -f "$simulated"' EXIT
+waiting=(tests/acceptance tests/api tests/bench tests/cases tests/contract tests/kafka)
+computed=$(mktemp)
+nice -n 10 "$python" -m pytest -m "$chosen" "${waiting[@]/#/--ignore=}" --durations=10 >"$computed" 2>&1 &
+computing=$!
+trap 'kill "$computing" 2>/dev/null || true; rm -f "$computed"' EXIT
 failed=0
-"$python" -m pytest -m "$others" --durations=10 || failed=$?
-echo "the simulated runs:"
-wait "$simulating" || failed=$((failed ? failed : $?))
-cat "$simulated"
+"$python" -m pytest -m "$chosen" "${waiting[@]}" --durations=10 || failed=$?
+echo "what computes, simulated runs among it:"
+wait "$computing" || failed=$((failed ? failed : $?))
+cat "$computed"
 [ "$failed" -eq 0 ] || exit "$failed"
 [ "$broker" -eq 0 ] || "$python" -m ops.kafka check
