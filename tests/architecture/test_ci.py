@@ -12,14 +12,14 @@ PYTHON = """#!/bin/sh
 echo "$@" >> "$PWD/asked"
 case "$2" in
   ops.kafka) exit "$BROKER" ;;
-  pytest) case "$4" in simulation*) exit "$SIMULATED" ;; *) exit "$TESTS" ;; esac ;;
+  pytest) case "$*" in *--ignore=*) exit "$COMPUTED" ;; *) exit "$TESTS" ;; esac ;;
 esac
 """
 """Stands in for the environment's Python: a broker is there or not, and tests pass or don't."""
 
 
 def ended(
-    folder: Path, *command: str, broker: int, tests: int = 0, simulated: int = 0, check: int = 0
+    folder: Path, *command: str, broker: int, tests: int = 0, computed: int = 0, check: int = 0
 ) -> tuple[int, list[str]]:
     """The code that a command ends with in a tree with the real scripts, and what Python was asked."""
     for name in ("ops/test.sh", ".ci/run", "Makefile"):
@@ -30,7 +30,7 @@ def ended(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
         path.chmod(0o755)
-    told = {"BROKER": str(broker), "TESTS": str(tests), "SIMULATED": str(simulated), "MAKE": str(checked)}
+    told = {"BROKER": str(broker), "TESTS": str(tests), "COMPUTED": str(computed), "MAKE": str(checked)}
     done = subprocess.run(command, cwd=folder, env=os.environ | told, check=False, capture_output=True)
     asked = folder / "asked"
     return done.returncode, asked.read_text("utf-8").splitlines() if asked.exists() else []
@@ -38,29 +38,38 @@ def ended(
 
 CI = ("bash", ".ci/run")
 CHECK = "-m ops.kafka check"
-SIMULATED = "-m pytest -m simulation and not soak --durations=10"
-"""Runs beside the other tests, so that either may be asked for first."""
 
 
-def test_with_a_broker_every_test_but_soak_runs(tmp_path: Path) -> None:
+def sides(asked: list[str], chosen: str) -> tuple[list[str], list[str]]:
+    """The folders that are tested first, and those that the other side leaves out; either may be asked for first."""
+    waits, computes = sorted(asked, key=lambda each: "--ignore=" in each)
+    begin, end = f"-m pytest -m {chosen} ", " --durations=10"
+    parts = [each.removeprefix(begin).removesuffix(end) for each in (waits, computes)]
+    assert [f"{begin}{part}{end}" for part in parts] == [waits, computes]
+    return parts[0].split(), parts[1].replace("--ignore=", "").split()
+
+
+def test_with_a_broker_every_test_but_soak_runs_on_one_of_two_sides(tmp_path: Path) -> None:
     code, asked = ended(tmp_path, *CI, broker=0)
     assert code == 0
     assert asked[0] == CHECK
-    assert sorted(asked[1:]) == ["-m pytest -m not soak and not simulation --durations=10", SIMULATED]
+    first, left_out = sides(asked[1:], "not soak")
+    assert first == left_out
+    assert [folder for folder in first if not (ROOT / folder).is_dir()] == []
 
 
 def test_without_a_broker_the_rest_runs_and_the_run_ends_with_3(tmp_path: Path) -> None:
     code, asked = ended(tmp_path, *CI, broker=3)
     assert code == 3
     assert (asked[0], asked[-1]) == (CHECK, CHECK)
-    others = "-m pytest -m not soak and not simulation and not kafka --durations=10"
-    assert sorted(asked[1:-1]) == [others, SIMULATED]
+    first, left_out = sides(asked[1:-1], "not soak and not kafka")
+    assert first == left_out
 
 
 @pytest.mark.parametrize("broker", [0, 3])
 def test_tests_that_fail_end_it_with_their_code(tmp_path: Path, broker: int) -> None:
     assert ended(tmp_path, *CI, broker=broker, tests=1)[0] == 1
-    assert ended(tmp_path, *CI, broker=broker, simulated=1)[0] == 1
+    assert ended(tmp_path, *CI, broker=broker, computed=1)[0] == 1
 
 
 def test_a_broker_that_cannot_start_ends_it(tmp_path: Path) -> None:
