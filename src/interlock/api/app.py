@@ -19,7 +19,7 @@ from interlock.api import (
     reconciling,
     runs,
     stimuli,
-    test_runs,
+    testruns,
     transitions,
 )
 from interlock.api.bodies import (
@@ -179,7 +179,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     Endpoint(
         method="POST",
         path="/v1/test-runs",
-        handler=test_runs.start,
+        handler=testruns.start,
         answer=types.StartedTestRun,
         statuses=(200, 202),
         body=TestRunBody,
