@@ -10,12 +10,15 @@ has another value; so what was asked before it came has the same digits ever aft
 import json
 from collections.abc import Sequence
 from dataclasses import MISSING, fields
+from functools import lru_cache
 from typing import Final, Protocol, cast
 
 from interlock.domain.sharding import digest
 
 NOT_ASKED: Final = frozenset({"command_id", "requested_by", "requested_at_ms", "reason"})
 """Fields that say who asks, when and why."""
+REMEMBERED: Final = 8
+"""Commands, each with a document of a quarter of a MiB at most."""
 
 
 class Command(Protocol):
@@ -26,9 +29,20 @@ class Command(Protocol):
         """Its sender's word for it."""
         ...
 
+    @property
+    def requested_by(self) -> str:
+        """Who asks."""
+        ...
 
+    def __hash__(self) -> int:
+        """It is frozen."""
+        ...
+
+
+@lru_cache(maxsize=REMEMBERED)
 def asked_of(command: Command) -> str:
-    """What a command asks for."""
+    """What a command asks for. Who takes it up, decides it and answers it asks one after the other: the last few are
+    remembered, since a document is read for each."""
     parts = [type(command).__name__]
     for field in fields(cast("type", command)):
         value: object = getattr(command, field.name)

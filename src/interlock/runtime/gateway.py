@@ -92,27 +92,19 @@ class Gateway:
 
     async def publish(self, message: Publish | Restore | Unpublish, wait_s: float) -> Answer:
         """Asks for a change of authority; waits for the answer that long."""
-        return await self._command(
-            "publishing", message.shell, message.command_id, message, message.requested_by, wait_s
-        )
+        return await self._command("publishing", message.shell, message, wait_s)
 
     async def cancel(self, message: CancelExecution, wait_s: float) -> Answer:
         """Asks a run to end."""
-        return await self._command(
-            "executions", message.execution_id, message.command_id, message, message.requested_by, wait_s
-        )
+        return await self._command("executions", message.execution_id, message, wait_s)
 
     async def start_test_run(self, message: StartTestRun, wait_s: float) -> Answer:
         """Asks for a run of what no slot selects."""
-        return await self._command(
-            "publishing", message.shell, message.command_id, message, message.requested_by, wait_s
-        )
+        return await self._command("publishing", message.shell, message, wait_s)
 
     async def repair(self, message: RepairProjection, wait_s: float) -> Answer:
         """Asks that the rows of a publication are restated."""
-        return await self._command(
-            "publishing", message.shell, message.command_id, message, message.requested_by, wait_s
-        )
+        return await self._command("publishing", message.shell, message, wait_s)
 
     async def emit(self, message: RouteStimulus) -> str:
         """Returns its place, once the stimulus is durable at the shard that routes it. Raises what the port raises."""
@@ -121,13 +113,12 @@ class Gateway:
         async with self._taken_in_time():
             return await self._write("routing", key, client_record(self._codec, key, message, cause))
 
-    async def _command(
-        self, context: str, shard_key: str, command_id: str, message: Command, actor: str, wait_s: float
-    ) -> Answer:
+    async def _command(self, context: str, shard_key: str, message: Command, wait_s: float) -> Answer:
+        command_id = message.command_id
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         waits = asked_of(message), future
         self._waiting.setdefault(command_id, []).append(waits)
-        cause = Cause("api", command_id, actor)
+        cause = Cause("api", command_id, message.requested_by)
         place = ""
         try:
             async with self._taken_in_time():
