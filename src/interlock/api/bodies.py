@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from interlock.api.failures import Failure, invalid
 from interlock.api.misfits import ID_PATTERN, OWNER_PATTERN
-from interlock.domain.messages import Owner
+from interlock.domain.messages import Owner, Restore, Unpublish
 from interlock.domain.routing.json_text import JsonValue, parse
 from interlock.projections.paging import Cursor
 
@@ -100,6 +100,21 @@ class PreflightRestoreBody(SlotBody):
     publication: Id | None = None
     """The one to restore; the one that had authority before the present one if it is left out."""
 
+    def message(self, now_ms: int, command_id: str = "", requested_by: str = "") -> Restore:
+        """What it asks of publishing; without an id it is no command, and can only be looked ahead to."""
+        return Restore(
+            command_id=command_id,
+            shell=self.shell,
+            definition_id=self.definition,
+            slot=self.slot,
+            publication_id=self.publication,
+            expect_revision=self.expect_revision,
+            requested_by=requested_by,
+            requested_at_ms=now_ms,
+            owner=self.owner_named(),
+            take_over=self.take_over,
+        )
+
 
 class RestoreBody(PreflightRestoreBody, CommandBody):
     """Asks that an earlier publication of a slot has authority again, as a new publication."""
@@ -110,6 +125,20 @@ class PreflightUnpublishBody(SlotBody):
 
     definition: Name
     """The definition's id."""
+
+    def message(self, now_ms: int, command_id: str = "", requested_by: str = "") -> Unpublish:
+        """What it asks of publishing; without an id it is no command, and can only be looked ahead to."""
+        return Unpublish(
+            command_id=command_id,
+            shell=self.shell,
+            definition_id=self.definition,
+            slot=self.slot,
+            expect_revision=self.expect_revision,
+            requested_by=requested_by,
+            requested_at_ms=now_ms,
+            owner=self.owner_named(),
+            take_over=self.take_over,
+        )
 
 
 class UnpublishBody(PreflightUnpublishBody, CommandBody):

@@ -10,7 +10,6 @@ from interlock.api.bodies import PreflightBody, PreflightRestoreBody, PreflightU
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer
 from interlock.api.failures import refused
-from interlock.domain.messages import Restore, Unpublish
 from interlock.domain.publishing.candidate import Wish
 from interlock.domain.publishing.claims.events import Claim as DomainClaim
 from interlock.domain.publishing.preflight import Preflight as Outcome
@@ -23,8 +22,6 @@ from interlock.sdk.types import Claim, Conflict, Preflight
 
 REPLICA_WAIT_S: Final = 5.0
 """How long a preflight waits until it knows of everything that was published before it."""
-_NO_COMMAND: Final = ""
-"""The id of a command that nobody sends."""
 
 
 async def of_publish(context: Context, request: Request) -> Answer[Preflight]:
@@ -52,18 +49,7 @@ async def of_publish(context: Context, request: Request) -> Answer[Preflight]:
 async def of_restore(context: Context, request: Request) -> Answer[Preflight]:
     """What a restore would do now; it changes nothing."""
     body = PreflightRestoreBody.model_validate(await read_object(request))
-    message = Restore(
-        command_id=_NO_COMMAND,
-        shell=body.shell,
-        definition_id=body.definition,
-        slot=body.slot,
-        publication_id=body.publication,
-        expect_revision=body.expect_revision,
-        requested_by="",
-        requested_at_ms=context.now_ms(),
-        owner=body.owner_named(),
-        take_over=body.take_over,
-    )
+    message = body.message(context.now_ms())
     outcome = preflight_restore(
         await _current(context),
         message,
@@ -77,17 +63,7 @@ async def of_restore(context: Context, request: Request) -> Answer[Preflight]:
 async def of_unpublish(context: Context, request: Request) -> Answer[Preflight]:
     """What an unpublish would do now; it changes nothing."""
     body = PreflightUnpublishBody.model_validate(await read_object(request))
-    message = Unpublish(
-        command_id=_NO_COMMAND,
-        shell=body.shell,
-        definition_id=body.definition,
-        slot=body.slot,
-        expect_revision=body.expect_revision,
-        requested_by="",
-        requested_at_ms=context.now_ms(),
-        owner=body.owner_named(),
-        take_over=body.take_over,
-    )
+    message = body.message(context.now_ms())
     host_policy = context.engine.settings.slot_policy
     return _answer(preflight_unpublish(await _current(context), message, host_policy=host_policy))
 

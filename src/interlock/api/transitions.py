@@ -7,7 +7,7 @@ from interlock.api.bodies import RestoreBody, UnpublishBody, read_object
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer
 from interlock.api.publishing import changed, published
-from interlock.domain.messages import Restore, Unpublish
+from interlock.domain.messages import Unpublish
 from interlock.domain.publishing.unpublish.state import unpublish_id
 from interlock.projections.reader import WarmingUp
 from interlock.sdk.types import Published, Unpublished
@@ -19,18 +19,7 @@ async def restore(context: Context, request: Request) -> Answer[Published]:
     All that a publish checks is checked again. Of the present authority the answer is "nothing": it has it already.
     """
     body = RestoreBody.model_validate(await read_object(request))
-    message = Restore(
-        command_id=body.command_id or context.engine.parts.ids(),
-        shell=body.shell,
-        definition_id=body.definition,
-        slot=body.slot,
-        publication_id=body.publication,
-        expect_revision=body.expect_revision,
-        requested_by=body.requested_by,
-        requested_at_ms=context.now_ms(),
-        owner=body.owner_named(),
-        take_over=body.take_over,
-    )
+    message = body.message(context.now_ms(), body.command_id or context.engine.parts.ids(), body.requested_by)
     return await published(context, message, body.wait)
 
 
@@ -40,17 +29,7 @@ async def unpublish(context: Context, request: Request) -> Answer[Unpublished]:
     Of a slot that is empty the answer is "nothing": there was nothing to do.
     """
     body = UnpublishBody.model_validate(await read_object(request))
-    message = Unpublish(
-        command_id=body.command_id or context.engine.parts.ids(),
-        shell=body.shell,
-        definition_id=body.definition,
-        slot=body.slot,
-        expect_revision=body.expect_revision,
-        requested_by=body.requested_by,
-        requested_at_ms=context.now_ms(),
-        owner=body.owner_named(),
-        take_over=body.take_over,
-    )
+    message = body.message(context.now_ms(), body.command_id or context.engine.parts.ids(), body.requested_by)
     return await changed(context, message, body.wait, Unpublished, lambda: _pending(context, message))
 
 
