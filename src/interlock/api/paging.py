@@ -16,7 +16,7 @@ R = TypeVar("R", bound=Sequence[Value])
 T = TypeVar("T")
 
 
-class Asked(NamedTuple):
+class PageRequest(NamedTuple):
     """Which part of a list is asked for."""
 
     after: Cursor | None
@@ -25,17 +25,17 @@ class Asked(NamedTuple):
     """At most so many rows."""
 
 
-def asked_of(request: Request) -> Asked:
+def page_request(request: Request) -> PageRequest:
     """What the parameters `limit` and `after` say. Raises `Failure`."""
     limit = limit_of(request)
-    return Asked(cursor_of(request), limit)
+    return PageRequest(cursor_of(request), limit)
 
 
 async def page_of(
     context: Context,
     view: str,
-    asked: Asked,
-    look: Callable[[Asked], Sequence[R]],
+    asked: PageRequest,
+    look: Callable[[PageRequest], Sequence[R]],
     shown: Callable[[R], T],
     place: Callable[[R], Cursor],
 ) -> Answer[Page[T]]:
@@ -44,7 +44,7 @@ async def page_of(
     `look` is asked for one row more than the page holds, which tells whether there is another page. Raises `WarmingUp`
     where nothing is found in a view that is not filled yet.
     """
-    rows = await context.ask(lambda: look(Asked(asked.after, asked.limit + 1)))
+    rows = await context.ask(lambda: look(PageRequest(asked.after, asked.limit + 1)))
     if not rows:
         await context.require_caught_up(view)
     page = rows[: asked.limit]

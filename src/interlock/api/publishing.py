@@ -18,7 +18,7 @@ from interlock.api.bodies import (
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer, marked, path_parts
 from interlock.api.failures import invalid, not_found, refused
-from interlock.api.paging import Asked, asked_of, page_of
+from interlock.api.paging import PageRequest, page_of, page_request
 from interlock.domain.messages import Publish, Restore, Unpublish
 from interlock.domain.publishing.decide import publication_id
 from interlock.domain.publishing.notices import notices
@@ -125,7 +125,7 @@ async def slot(context: Context, request: Request) -> Answer[SlotDetail]:
 
 async def publications(context: Context, request: Request) -> Answer[Page[Publication]]:
     """Publications, the newest first."""
-    query, asked = request.query_params, asked_of(request)
+    query, asked = request.query_params, page_request(request)
     shell, definition, slot_name = shell_of(request), query.get("definition"), query.get("slot")
     if slot_name is not None and definition is None:
         raise invalid("Expected `definition` with `slot`, found none; slots of two definitions may have one name.")
@@ -133,7 +133,7 @@ async def publications(context: Context, request: Request) -> Answer[Page[Public
     slot_of = None if definition is None or slot_name is None else slot_id(shell, definition, slot_name)
     await context.at_position(VIEW, position_of(request))
 
-    def look(part: Asked) -> Sequence[PublicationRow]:
+    def look(part: PageRequest) -> Sequence[PublicationRow]:
         return context.queries.slots.publications(
             shell, definition_id=definition, slot=slot_of, status=status, after=part.after, limit=part.limit
         )

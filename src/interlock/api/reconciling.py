@@ -11,7 +11,7 @@ from starlette.requests import Request
 from interlock.api.bodies import ReconcileBody, read_object
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer
-from interlock.api.paging import Asked, asked_of, page_of
+from interlock.api.paging import PageRequest, page_of, page_request
 from interlock.processors.reconciler import Compared, Finding
 from interlock.projections.slots.repairs import RepairRow, cursor_of
 from interlock.sdk.types import ComparedCopy, Drifted, Page, Reconciled, Repair
@@ -44,10 +44,10 @@ async def reconcile(context: Context, request: Request) -> Answer[Reconciled]:
 async def repairs(context: Context, request: Request) -> Answer[Page[Repair]]:
     """What reconciliation has repaired, the newest first."""
 
-    def look(part: Asked) -> Sequence[RepairRow]:
+    def look(part: PageRequest) -> Sequence[RepairRow]:
         return context.queries.repairs.repairs(after=part.after, limit=part.limit)
 
-    return await page_of(context, VIEW, asked_of(request), look, _repair, cursor_of)
+    return await page_of(context, VIEW, page_request(request), look, _repair, cursor_of)
 
 
 def _copy(one: Compared) -> ComparedCopy:

@@ -17,7 +17,7 @@ from interlock.api.bodies import (
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer, marked
 from interlock.api.failures import not_found, refused
-from interlock.api.paging import Asked, asked_of, page_of
+from interlock.api.paging import PageRequest, page_of, page_request
 from interlock.domain.messages import CancelExecution
 from interlock.projections.executions.query import cursor_of
 from interlock.projections.executions.store import ExecutionRow
@@ -29,7 +29,7 @@ VIEW: Final = "executions"
 
 async def runs(context: Context, request: Request) -> Answer[Page[Run]]:
     """Runs, the newest first; with `unserved` those that no process can serve, the longest waiting first."""
-    query, shell, asked = request.query_params, shell_of(request), asked_of(request)
+    query, shell, asked = request.query_params, shell_of(request), page_request(request)
     status: RunStatus | None = choice_of(request, "status", STATUSES)
     executions, now_ms = context.queries.executions, context.now_ms()
     if flag_of(request, "unserved"):
@@ -37,7 +37,7 @@ async def runs(context: Context, request: Request) -> Answer[Page[Run]]:
         await context.require_caught_up(VIEW)
         return Answer(200, Page(items=tuple(answers.run(row, now_ms) for row in unserved), next=None))
 
-    def look(part: Asked) -> Sequence[ExecutionRow]:
+    def look(part: PageRequest) -> Sequence[ExecutionRow]:
         return executions.executions(
             shell,
             status=status,

@@ -16,7 +16,7 @@ from interlock.api.bodies import (
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer, marked
 from interlock.api.failures import Failure, invalid, not_found
-from interlock.api.paging import Asked, asked_of, page_of
+from interlock.api.paging import PageRequest, page_of, page_request
 from interlock.domain.messages import Origin, RejectStimulus
 from interlock.domain.routing.intake import read_stimulus
 from interlock.projections.stimuli.query import cursor_of
@@ -56,10 +56,10 @@ async def emit(context: Context, request: Request) -> Answer[Emitted]:
 
 async def stimuli(context: Context, request: Request) -> Answer[Page[Stimulus]]:
     """Stimuli that were routed, the newest first."""
-    asked, shell, name = asked_of(request), shell_of(request), request.query_params.get("name")
+    asked, shell, name = page_request(request), shell_of(request), request.query_params.get("name")
     outcome: Outcome | None = choice_of(request, "outcome", OUTCOMES)
 
-    def look(part: Asked) -> Sequence[StimulusRow]:
+    def look(part: PageRequest) -> Sequence[StimulusRow]:
         return context.queries.stimuli.stimuli(shell, outcome=outcome, name=name, after=part.after, limit=part.limit)
 
     return await page_of(context, VIEW, asked, look, answers.stimulus, cursor_of)
@@ -83,9 +83,9 @@ async def stimulus(context: Context, request: Request) -> Answer[StimulusDetail]
 
 async def dead_letters(context: Context, request: Request) -> Answer[Page[DeadLetter]]:
     """Stimuli that could not be routed, the newest first."""
-    asked, shell, reason = asked_of(request), shell_of(request), choice_of(request, "reason", REASONS)
+    asked, shell, reason = page_request(request), shell_of(request), choice_of(request, "reason", REASONS)
 
-    def look(part: Asked) -> Sequence[DeadLetterRow]:
+    def look(part: PageRequest) -> Sequence[DeadLetterRow]:
         return context.queries.stimuli.dead_letters(shell, reason=reason, after=part.after, limit=part.limit)
 
     return await page_of(context, VIEW, asked, look, answers.dead_letter, cursor_of)
