@@ -15,7 +15,7 @@ batches that were sent after it. Only `Refused` means that it never will.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from interlock.domain.frozen import frozen
 
@@ -154,6 +154,9 @@ class Log(Protocol):
         """Ends what is under way as `Doubt` and lets go of connections and files."""
         ...
 
+
+PREFIX_PATTERN: Final = r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$"
+"""What names of topics may begin with, on every log: what Kafka takes, and no name of a folder."""
 
 RECORD_OVERHEAD_BYTES = 32
 HEADER_OVERHEAD_BYTES = 8

@@ -15,6 +15,8 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from interlock.log.port import PREFIX_PATTERN
+
 Count = Annotated[int, Field(ge=1, le=1024)]
 
 
@@ -38,7 +40,7 @@ class Settings(BaseSettings):
     """Where the API listens, and where the CLI and the SDK find it."""
     app: Annotated[tuple[str, ...], NoDecode] = ()
     """Modules whose workflows' activities this process can run."""
-    prefix: str = Field(default="interlock", pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$")
+    prefix: str = Field(default="interlock", pattern=PREFIX_PATTERN)
     """What the names of topics begin with: letters, digits, `.`, `_` and `-`; `?prefix=` in the log's address beats
     it."""
     routing_shards: Count = 4

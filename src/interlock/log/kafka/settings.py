@@ -11,6 +11,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
+from interlock.log.port import PREFIX_PATTERN
+
 SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 SaslMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 
@@ -24,7 +26,7 @@ class KafkaSettings(BaseModel):
 
     bootstrap: tuple[str, ...]
     """`host:port` of some brokers; the rest of the cluster is learned from whichever answers."""
-    prefix: str = Field(default="interlock", pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$")
+    prefix: str = Field(default="interlock", pattern=PREFIX_PATTERN)
     """What the names of all topics and groups begin with; a restored log gets another one."""
     client_id: str = "interlock"
     """What brokers show in their logs and quotas."""
