@@ -2,12 +2,15 @@
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-from tests.api.service import WAIT_S, Service, document
+from interlock.log.memory import MemoryBroker, MemoryLog
+from interlock.runtime.roles import ROLES, Role
+from tests.api.service import WAIT_S, Service, document, serving
 
 
 async def test_a_publish_is_answered_active_with_what_it_made(service: Service) -> None:
@@ -85,6 +88,24 @@ async def test_a_publish_that_nobody_waits_for_is_pending_and_says_what_is_missi
     detail = await service.get(f"/v1/publications/{pending['publicationId']}", wait=WAIT_S)
     assert (detail["pending"], detail["missing"], detail["publication"]["status"]) == (False, [], "active")
     assert (await service.post("/v1/publish", {**body, "wait": WAIT_S}))["status"] == "active"
+
+
+async def test_what_is_missing_is_told_although_nobody_projects_the_views(tmp_path: Path) -> None:
+    """Proves: PUB-16 (with what it waits for: the views are what it waits for, and can't tell)."""
+    broker = MemoryBroker()
+    unprojected: tuple[Role, ...] = tuple(role for role in ROLES if role != "projector")
+    async with serving(tmp_path, log=MemoryLog(broker)) as service:
+        await service.get("/health/ready", wait=WAIT_S)
+        serving_one = await service.publish()
+    async with serving(tmp_path, log=MemoryLog(broker), roles=unprojected) as service:
+        body = {"document": document(wait="payment.received"), "commandId": "c-1", "wait": 0.2}
+        while not (pending := await service.post("/v1/publish", body, 202))["definitionId"]:
+            pass
+        assert pending["missing"] == ["view trigger-index has to prepare its rows"]
+        assert (pending["slot"], pending["slotId"]) == ("default", serving_one["slotId"])
+        # What waits for no view is not held up.
+        emptied = await service.post("/v1/unpublish", {"definition": "orders", "wait": WAIT_S})
+        assert emptied["publicationId"] == serving_one["publicationId"]
 
 
 async def test_a_caller_who_waits_hears_the_answer_although_another_one_has_given_up(service: Service) -> None:

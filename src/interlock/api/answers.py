@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import TypeVar, cast
 
+from interlock.api.pending import shard_has_to_decide, view_has_to_prepare
 from interlock.domain.messages import Owner as DomainOwner
 from interlock.domain.publishing.notices import notices
 from interlock.projections.executions.query import ExecutionView
@@ -175,18 +176,18 @@ def _unpublish(view: UnpublishView) -> Unpublish:
     )
 
 
-def missing_of_unpublish(view: UnpublishView) -> tuple[str, ...]:
+def _missing_of_unpublish(view: UnpublishView) -> tuple[str, ...]:
     """What an unpublish waits for, in words."""
-    return tuple(f"routing shard {shard} has to decide by it" for shard in view.missing_shards)
+    return tuple(map(shard_has_to_decide, view.missing_shards))
 
 
 def missing(view: PublicationView) -> tuple[str, ...]:
     """What a publication waits for, in words."""
     if view.publication.status == "requested":
         return ("it has to be staged",)
-    views = [f"view {kind} has to prepare its rows" for kind in view.missing_projections]
-    shards = [f"routing shard {shard} has to decide by it" for shard in view.missing_shards]
-    unpublish = () if view.unpublish is None else missing_of_unpublish(view.unpublish)
+    views = map(view_has_to_prepare, view.missing_projections)
+    shards = map(shard_has_to_decide, view.missing_shards)
+    unpublish = () if view.unpublish is None else _missing_of_unpublish(view.unpublish)
     return (*views, *shards, *unpublish)
 
 

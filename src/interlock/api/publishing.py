@@ -1,12 +1,12 @@
 """Publishing and its views: publish, slots, publications."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final, TypeVar, get_args
 
 from starlette.requests import Request
 
-from interlock.api import answers
+from interlock.api import answers, pending
 from interlock.api.bodies import (
     PublishBody,
     choice_of,
@@ -20,11 +20,8 @@ from interlock.api.endpoint import Answer, marked, path_parts
 from interlock.api.failures import invalid, not_found, refused
 from interlock.api.paging import PageRequest, page_of, page_request
 from interlock.domain.messages import Publish, Restore, Unpublish
-from interlock.domain.publishing.decide import publication_id
-from interlock.domain.publishing.notices import notices
 from interlock.domain.publishing.publication.state import Status
 from interlock.domain.sharding import slot_id
-from interlock.projections.reader import WarmingUp
 from interlock.projections.slots.query import PublicationView, cursor_of
 from interlock.projections.slots.store import PublicationRow
 from interlock.sdk.types import (
@@ -66,7 +63,7 @@ async def publish(context: Context, request: Request) -> Answer[Published]:
 async def published(context: Context, message: Publish | Restore, wait_s: float | None) -> Answer[Published]:
     """What becomes of a request that makes a publication, as far as it is known in time. Raises `Failure`."""
     return await changed(
-        context, message, wait_s, Published, lambda: _pending(context, message.shell, message.command_id)
+        context, message, wait_s, Published, lambda: pending.of_publication(context, message.shell, message.command_id)
     )
 
 
@@ -75,15 +72,15 @@ async def changed(
     message: Publish | Restore | Unpublish,
     wait_s: float | None,
     type_: type[C],
-    pending: Callable[[], Awaitable[C]],
+    stands: Callable[[], C],
 ) -> Answer[C]:
-    """What becomes of a request that changes a slot's authority, as far as it is known in time; `pending` says what it
+    """What becomes of a request that changes a slot's authority, as far as it is known in time; `stands` says what it
     waits for. Raises `Failure`.
     """
     engine, command_id = context.engine, message.command_id
     answer = await engine.gateway.publish(message, engine.settings.publish_wait_s if wait_s is None else wait_s)
     if answer.status == "pending":
-        return Answer(202, replace(await pending(), at_least=answer.at_least))
+        return Answer(202, replace(stands(), at_least=answer.at_least))
     if answer.status == "done":
         return Answer(200, from_wire(type_, {**answer.body, "commandId": command_id, "atLeast": answer.at_least}))
     raise refused(answer.body, commandId=command_id)
@@ -165,29 +162,3 @@ async def _passed(context: Context, view: PublicationView) -> dict[str, int]:
     shard = context.engine.topics.journal("publishing", 0)
     kinds = {each.kind for each in view.intents} & context.queries.readers.keys()
     return {kind: (await context.position(kind, shard)).number for kind in kinds}
-
-
-async def _pending(context: Context, shell: str, command_id: str) -> Published:
-    """What a publication that is pending waits for, as far as the view knows."""
-    identity = publication_id(shell, command_id)
-    try:
-        found = await context.ask(lambda: context.queries.slots.publication(identity))
-    except WarmingUp:
-        found = None
-    if found is None:
-        missing = ("the publishing shard has to take it up",)
-        return Published(status="pending", command_id=command_id, publication_id=identity, missing=missing)
-    row = found.publication
-    return Published(
-        status="pending",
-        command_id=command_id,
-        publication_id=identity,
-        definition_id=row.definition_id,
-        slot_id=row.slot_id,
-        slot=row.slot_name,
-        artifact_id=row.artifact_id,
-        version=row.definition_version,
-        restores=row.restores,
-        warnings=notices(answers.triggers(row)),
-        missing=answers.missing(found) or ("its answer is on its way; send the same command again",),
-    )

@@ -2,14 +2,11 @@
 
 from starlette.requests import Request
 
-from interlock.api.answers import missing_of_unpublish
+from interlock.api import pending
 from interlock.api.bodies import RestoreBody, UnpublishBody, read_object
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer
 from interlock.api.publishing import changed, published
-from interlock.domain.messages import Unpublish
-from interlock.domain.publishing.unpublish.state import unpublish_id
-from interlock.projections.reader import WarmingUp
 from interlock.sdk.types import Published, Unpublished
 
 
@@ -30,30 +27,4 @@ async def unpublish(context: Context, request: Request) -> Answer[Unpublished]:
     """
     body = UnpublishBody.model_validate(await read_object(request))
     message = body.message(context.now_ms(), body.command_id or context.engine.parts.ids(), body.requested_by)
-    return await changed(context, message, body.wait, Unpublished, lambda: _pending(context, message))
-
-
-async def _pending(context: Context, message: Unpublish) -> Unpublished:
-    """What an unpublish waits for, as far as the view knows."""
-    identity = unpublish_id(message.shell, message.command_id)
-    try:
-        found = await context.ask(lambda: context.queries.slots.unpublish(identity))
-    except WarmingUp:
-        found = None
-    if found is None:
-        missing = ("the publishing shard has to take it up",)
-        return Unpublished(
-            status="pending", command_id=message.command_id, definition_id=message.definition_id, missing=missing
-        )
-    row = found.unpublish
-    return Unpublished(
-        status="pending",
-        command_id=message.command_id,
-        definition_id=row.definition_id,
-        unpublish_id=identity,
-        slot_id=row.slot_id,
-        slot=row.slot_name,
-        publication_id=row.publication_id,
-        revision=row.revision,
-        missing=missing_of_unpublish(found) or ("its answer is on its way; send the same command again",),
-    )
+    return await changed(context, message, body.wait, Unpublished, lambda: pending.of_unpublish(context, message))
