@@ -78,6 +78,8 @@ def test_what_was_unpublished_starts_nothing_and_what_runs_goes_on_until_it_is_r
     installation.client.emit_json(stimulus("parcel.sent", {"parcel_id": "p-3"}, "restored"))
     [again] = installation.routed("parcel.sent", "restored").starts
     assert again.publication_id == restored["publicationId"]
+    code, told = installation.run("why", "parcels", "--at-least", restored["atLeast"])
+    assert (code, first["publicationId"] in told.partition("restores")[2]) == (0, True)
     assert installation.types("parcels/default") == [
         "publishing.SlotActivated",
         "publishing.SlotEmptied",

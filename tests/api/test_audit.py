@@ -85,6 +85,17 @@ async def test_why_a_slot_selects_what_it_selects(service: Service) -> None:
     assert positions == sorted(positions)
 
 
+async def test_why_says_what_was_restored_and_whose_the_slot_came_to_be(service: Service) -> None:
+    """Proves: PRJ-10, PUB-19, PUB-20."""
+    first = await service.publish(owner="team:payments")
+    await service.publish(document(calls="linger"), owner="team:payments")
+    body = {"definition": "orders", "owner": "service:ci", "takeOver": True, "wait": WAIT_S}
+    restored = await service.post("/v1/restore", body)
+    why = await service.get("/v1/why/orders/default", at_least=restored["atLeast"])
+    assert (why["publicationId"], why["restores"]) == (restored["publicationId"], first["publicationId"])
+    assert (why["owner"], why["tookOver"]) == ({"kind": "service", "id": "ci"}, True)
+
+
 async def test_why_a_slot_is_empty(service: Service) -> None:
     published = await service.publish()
     body = {"definition": "orders", "requestedBy": "grace", "wait": WAIT_S}
@@ -94,6 +105,7 @@ async def test_why_a_slot_is_empty(service: Service) -> None:
     why = await service.get("/v1/why/orders/default")
     assert (why["publicationId"], why["revision"], why["requestedBy"]) == ("", 2, "grace")
     assert (why["replaced"]["publicationId"], why["observedRevision"]) == (published["publicationId"], 1)
+    assert (why["restores"], why["owner"], why["tookOver"]) == ("", None, False)
 
 
 async def test_why_of_a_slot_that_never_was_is_not_found(service: Service) -> None:

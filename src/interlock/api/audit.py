@@ -4,7 +4,7 @@ Both are read from the history alone, so they are of one view and one moment.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, cast
 
@@ -19,7 +19,7 @@ from interlock.api.history import VIEW, streams_of
 from interlock.domain.sharding import slot_id
 from interlock.projections.history.query import AsOf, History, HistoryEntry
 from interlock.projections.history.states import UnknownKind
-from interlock.sdk.types import AggregateState, Json, Why, WhyPrepared, WhyReplaced
+from interlock.sdk.types import AggregateState, Json, Owner, Why, WhyPrepared, WhyReplaced
 
 AT_CHARACTERS_MAX: Final = 40
 """Of `at`: a revision, or an instant with fractions and an offset."""
@@ -168,6 +168,9 @@ def _told_why(switch: _Fact, caused: list[_Fact], before: list[_Fact], *, emptie
         requested_at_ms=asked.get("requested_at_ms", 0),
         command_id=asked.get("command_id", ""),
         policy_source=asked.get("policy_source", ""),
+        restores=asked.get("restores", ""),
+        owner=_owner(switch.data.get("owner")),
+        took_over=asked.get("took_over", False),
         observed_revision=asked.get("expected_revision", 0),
         artifact_id=staged.get("artifact_id", ""),
         version=staged.get("definition_version", ""),
@@ -182,6 +185,10 @@ def _told_why(switch: _Fact, caused: list[_Fact], before: list[_Fact], *, emptie
         replaced=_replaced(before),
         chain=tuple(answers.history_entry(one.entry) for one in chain),
     )
+
+
+def _owner(found: Mapping[str, str] | None) -> Owner | None:
+    return None if found is None else Owner(kind=found["kind"], id=found["id"])
 
 
 def _replaced(before: list[_Fact]) -> WhyReplaced | None:

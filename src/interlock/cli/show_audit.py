@@ -36,6 +36,11 @@ def why(found: Why) -> None:
                 f"{instant(found.requested_at_ms)} by {found.requested_by or 'nobody named'} ({found.command_id})",
             ),
             ("policy", _POLICIES.get(found.policy_source, found.policy_source)),
+            ("restores", found.restores),
+            (
+                "owner",
+                "" if found.owner is None else f"{found.owner.kind}:{found.owner.id}{_took_over(found.took_over)}",
+            ),
             ("observed", f"revision {found.observed_revision} of the slot"),
             ("artifact", f"{found.artifact_id} (version {found.version})" if found.artifact_id else ""),
             *(("prepared", f"{each.view} {instant(each.at_ms)}") for each in found.prepared),
@@ -56,6 +61,10 @@ def why(found: Why) -> None:
         for each in found.chain
     ]
     print_table(("AT", "TIME", "EVENT", "OF", "REVISION", "BY"), rows, "No facts.")
+
+
+def _took_over(took_over: bool) -> str:
+    return " (--take-over was given)" if took_over else ""
 
 
 def reconciled(found: Reconciled) -> None:

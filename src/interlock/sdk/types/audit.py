@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from interlock.sdk.types.common import Json
+from interlock.sdk.types.publishing import Owner
 from interlock.sdk.types.views import HistoryEntry
 
 
@@ -61,6 +62,12 @@ class Why:
     command_id: str
     policy_source: str
     """What named the slot: "request", "workflow" or "host"."""
+    restores: str
+    """The earlier publication that it restores; "" if it is of a document, and where the slot is empty."""
+    owner: Owner | None
+    """Whose the slot is; None for nobody's."""
+    took_over: bool
+    """Whether another owner was to be no obstacle to the publication."""
     observed_revision: int
     """The slot's revision that the request rested on; the switch compared it."""
     artifact_id: str
