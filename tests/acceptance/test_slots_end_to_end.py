@@ -140,6 +140,11 @@ def test_a_restore_and_an_unpublish_are_told_beforehand(installation: Installati
     assert client.slot("errands", "looked", position=second.position).slot.revision == 2
     assert installation.told("unpublish", "errands", "--slot", "looked")["revision"] == 3
     assert installation.told("unpublish", *dry)["action"] == "nothing"
+    listed = ("publications", "list", "--slot", "looked")
+    found = installation.told(*listed, "--definition", "errands")["items"]
+    assert [each["publicationId"] for each in found] == [second.publication_id, first.publication_id]
+    assert client.publications(definition="errands", slot="other").items == ()
+    assert installation.told(*listed, code=1)["kind"] == "invalid"
 
 
 def test_a_draft_is_tried_without_being_published(installation: Installation) -> None:

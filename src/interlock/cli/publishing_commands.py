@@ -210,6 +210,7 @@ def slots_show(
 
 def publications_list(
     definition: Annotated[str | None, typer.Option(help="Only those of this definition.")] = None,
+    slot: Annotated[str | None, typer.Option(help="Only those of this slot of --definition.")] = None,
     status: Annotated[
         str | None, typer.Option(help="requested, pending-projection, active, retired, failed, superseded.")
     ] = None,
@@ -222,7 +223,7 @@ def publications_list(
 ) -> None:
     """List publications, the newest first."""
     with asking(api, shell, at_least) as client:
-        page = client.publications(definition=definition, status=status, limit=limit, after=after or None)
+        page = client.publications(definition=definition, slot=slot, status=status, limit=limit, after=after or None)
     print_json(page) if as_json else show.publications(page)
 
 

@@ -142,12 +142,13 @@ class Publishing(Connection):
         self,
         *,
         definition: str | None = None,
+        slot: str | None = None,
         status: str | None = None,
         limit: int | None = None,
         after: str | None = None,
     ) -> Page[Publication]:
-        """Publications, the newest first."""
-        query = self._query(definition=definition, status=status, limit=limit, after=after)
+        """Publications, the newest first; `slot` is the name of one of the definition's slots."""
+        query = self._query(definition=definition, slot=slot, status=status, limit=limit, after=after)
         return from_wire(Page[Publication], self._send("GET", "/v1/publications", query=query))
 
     def publication(
