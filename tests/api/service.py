@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 from interlock.activities import Activities, activity
 from interlock.api import create_app, open_queries
 from interlock.domain.definitions.providers import PROVIDERS, TriggerProvider
+from interlock.domain.publishing.policy import HostPolicy
 from interlock.log.faults import LANDS, SEEN, Answer, AskOutcome, SendOutcome
 from interlock.log.group import MemoryPositions, ReadingGroup
 from interlock.log.memory import FixedAssignment, MemoryLog
@@ -123,11 +124,19 @@ async def serving(
     codec: Codec | None = None,
     providers: Sequence[TriggerProvider] = PROVIDERS,
     extensions: Extensions | None = None,
+    slot_policy: HostPolicy = "default",
 ) -> AsyncGenerator[Service, None]:
     """A service from its start to its end; it is not said to be ready. `codec` is that of another release."""
     absence = Absence()
     log = log or MemoryLog(faults=absence)
-    settings = Settings(log="memory:", data=data, routing_shards=2, executions_shards=2, stimuli_partitions=1)
+    settings = Settings(
+        log="memory:",
+        data=data,
+        routing_shards=2,
+        executions_shards=2,
+        stimuli_partitions=1,
+        slot_policy=slot_policy,
+    )
     presented = activities or Activities((reserve, refuse, linger))
     added = extensions or Extensions(providers=tuple(providers))
     engine = compose.build(settings, roles, presented, backend=_backend(log), extensions=added)

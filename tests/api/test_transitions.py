@@ -1,8 +1,9 @@
 """Unpublish and restore by HTTP, and what all changes of a slot share: owners and policies."""
 
 import json
+from pathlib import Path
 
-from tests.api.service import WAIT_S, Service, document
+from tests.api.service import WAIT_S, Service, document, serving
 
 
 async def test_an_unpublish_empties_the_slot_and_is_answered_when_every_shard_decides_by_it(service: Service) -> None:
@@ -169,3 +170,22 @@ async def test_a_document_says_where_an_ordinary_publish_goes_or_that_there_is_n
         assert (refused["kind"], refused["details"]["policySource"]) == ("invalid", "workflow")
         assert "--slot" in refused["message"]
     assert (await service.publish(demanding, slot="green"))["slot"] == "green"
+
+
+async def test_the_setting_of_the_host_refuses_what_names_no_slot_unless_the_document_does(tmp_path: Path) -> None:
+    """Proves: PUB-08, PUB-14."""
+    async with serving(tmp_path, slot_policy="explicit") as service:
+        await service.get("/health/ready", wait=WAIT_S)
+        assert (await service.publish(slot="default"))["revision"] == 1
+        for path, body in (
+            ("/v1/preflight", {"document": document()}),
+            ("/v1/publish", {"document": document(), "wait": WAIT_S}),
+            ("/v1/preflight/restore", {"definition": "orders"}),
+            ("/v1/preflight/unpublish", {"definition": "orders"}),
+            ("/v1/unpublish", {"definition": "orders", "wait": WAIT_S}),
+        ):
+            refused = await service.post(path, body, 400)
+            assert (refused["kind"], refused["details"]["policySource"]) == ("invalid", "host"), path
+            assert "--slot" in refused["message"]
+        sent = json.dumps({**json.loads(document()), "publish": {"slot": "blue"}})
+        assert (await service.publish(sent))["slot"] == "blue"
