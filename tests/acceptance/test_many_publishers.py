@@ -1,10 +1,11 @@
-"""Many publish one slot from one observed revision, from several processes: one wins. On both logs."""
+"""Many publish one slot from one observed revision, or want one endpoint, from several processes: one wins. On both
+logs."""
 
 import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,23 +63,49 @@ def test_of_fifty_publishes_from_one_revision_by_four_processes_one_is_active(
     assert start.publication_id == winner["publication"]
 
 
+def test_of_many_by_four_processes_that_looked_ahead_at_one_endpoint_one_has_it(
+    installation: Installation, tmp_path: Path
+) -> None:
+    """All were told beforehand that nothing stands against them; the ledger decides again.
+
+    Proves: PUB-12, TRG-04.
+    """
+    client = installation.client
+    answers = _published(installation, tmp_path / "gate", 0, shares=(3, 3, 3, 3), path="/errands/:id")
+    assert Counter(each["answer"] for each in answers) == {"active": 1, "conflict": 11}
+    [winner] = [each for each in answers if each["answer"] == "active"]
+    lost = [each for each in answers if each["answer"] == "conflict"]
+    assert {tuple(each["against"]) for each in lost} == {(winner["publication"],)}
+
+    def all_of_them() -> list[Publication] | None:
+        found = [each for each in client.publications(limit=500).items if each.definition_id != "errands"]
+        return found if len(found) == 12 and {each.status for each in found} <= _ENDS else None
+
+    found = until(all_of_them, "the views to know how each of them ended")
+    assert {each.publication_id for each in found if each.status == "failed"} == {each["publication"] for each in lost}
+    slots = {each.definition_id for each in client.slots() if each.publication_id}
+    assert slots == {"errands", *(each.definition_id for each in found if each.status == "active")}
+
+
 _ENDS = {"active", "retired", "superseded", "failed"}
 
 
-def _published(installation: Installation, gate: Path, revision: int) -> list[dict[str, Any]]:
+def _published(
+    installation: Installation, gate: Path, revision: int, *, shares: Sequence[int] = SHARES, path: str = ""
+) -> list[dict[str, Any]]:
     """What the processes were answered, all of which began at once."""
     processes = [
         subprocess.Popen(
             [
                 *(sys.executable, "-m", "tests.acceptance.publishers", installation.client.base_url, str(gate)),
-                *(str(share), str(revision), f"process-{number}"),
+                *(str(share), str(revision), f"process-{number}", path),
             ],
             cwd=ROOT,
             env=installation.environment | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
             stdout=subprocess.PIPE,
             text=True,
         )
-        for number, share in enumerate(SHARES)
+        for number, share in enumerate(shares)
     ]
     try:
         for process in processes:
