@@ -8,24 +8,37 @@ another one gives up at the first doubt and never learns.
 import asyncio
 import json
 import random
-from collections.abc import Awaitable, Callable
+from collections import defaultdict
 from dataclasses import replace
 from typing import Final
 
-from interlock.domain.messages import CancelExecution, Origin, Owner, Publish, Restore, RouteStimulus, Unpublish
-from interlock.domain.publishing.candidate import Wish
-from interlock.domain.publishing.preflight import preflight
+from interlock.domain.asked import asked_of
+from interlock.domain.messages import (
+    CancelExecution,
+    Origin,
+    Owner,
+    Publish,
+    Restore,
+    RouteStimulus,
+    StartTestRun,
+    Unpublish,
+)
+from interlock.domain.publishing.candidate import wish_of
+from interlock.domain.publishing.preflight import Preflight, preflight, preflight_restore, preflight_unpublish
 from interlock.domain.refusal import Refusal
 from interlock.domain.routing.intake import read_stimulus
-from interlock.log.journal import JournalReader
-from interlock.log.port import Doubt, LogError, Record, Refused, Unavailable
+from interlock.log.port import Doubt, LogError, Record, Refused
 from interlock.runtime.gateway import Answer, Gateway
 from interlock.runtime.rebuilds import RebuildFiles, RebuildReport
 from interlock.runtime.verifications import VerifyFiles, VerifyReport
+from tests.simulation.asking import Named, sent
 from tests.simulation.checks import Violation
+from tests.simulation.checks.trials import reference_of, run_of
 from tests.simulation.checks.upkeep import check_verified
+from tests.simulation.followers import Follower
 from tests.simulation.items import (
     SHARDS,
+    AnotherItem,
     CancelItem,
     FollowItem,
     Item,
@@ -37,14 +50,15 @@ from tests.simulation.items import (
     RepeatItem,
     SlotItem,
     StimulusItem,
+    TrialItem,
     VerifyItem,
 )
 from tests.simulation.ledger import Ledger, Looked, Sent, Told, Word
 from tests.simulation.workflows import DEFINITIONS, document, stimulus
 from tests.simulation.world import World
 
-ANSWER_S: Final = 20.0
-"""How long a client waits for an answer before it asks again."""
+ChangeItem = PublishItem | SlotItem | PreflightItem
+"""What asks for a change of a slot, or what that would do."""
 AGAIN_S: Final = 0.5
 
 
@@ -60,6 +74,8 @@ class Clients:
         self._gateway = Gateway(world.shared, world.codec, world.topics, read_wait_s=5.0)
         self._revisions: dict[tuple[str, str], int] = {}
         """Definition and slot → the revision that was told last."""
+        self._named: dict[str, Named] = defaultdict(Named)
+        """Definition → what else answers have named."""
 
     async def listen(self) -> None:
         """Hears answers, until it is cancelled."""
@@ -86,6 +102,10 @@ class Clients:
                 await self._verify(item)
             case RepeatItem():
                 await self._repeat(item)
+            case TrialItem():
+                await self._try(item)
+            case AnotherItem():
+                await self._another(item)
             case ReconcileItem():
                 await self._reconcile(item)
             case FollowItem():
@@ -96,14 +116,17 @@ class Clients:
 
     # ---- commands -------------------------------------------------------------------------------------------------
 
-    def _expected(self, item: PublishItem | SlotItem | PreflightItem) -> int | None:
+    def _expected(self, item: ChangeItem) -> int | None:
         """The revision that a client names."""
         seen = self._revisions.get((DEFINITIONS[item.definition].name, item.slot or "default"), 0)
         return {"nothing": None, "seen": seen, "before": max(0, seen - 1), "unheard of": seen + 1_000}[item.expects]
 
     def _heard(self, item: PublishItem | SlotItem, answer: Answer | None) -> None:
-        """Remembers the revision that was told."""
-        if answer is None or answer.status != "done":
+        """Remembers the revision that was told, and what was named."""
+        if answer is None:
+            return
+        self._named[DEFINITIONS[item.definition].name].take(answer)
+        if answer.status != "done":
             return
         revision = answer.body.get("revision")
         assert isinstance(revision, int), f"expected a revision in the answer to {answer.command_id}, found {answer}"
@@ -111,37 +134,38 @@ class Clients:
         self._revisions[slot] = max(revision, self._revisions.get(slot, 0))
 
     async def _change_slot(self, item: SlotItem) -> None:
-        now_ms = self._world.clock.now_ms()
-        message: Unpublish | Restore
-        if item.restores:
-            message = Restore(
-                command_id=item.command_id,
+        message = self._request(item, "restore" if item.restores else "unpublish", item.command_id, None)
+        entry = self.ledger.send("releaser", self._world.clock.now_ms(), message)
+        self._heard(item, await self._ask(entry, patient=True, chance=random.Random(item.seed)))
+
+    def _request(
+        self, item: SlotItem | PreflightItem, of: str, command_id: str, publication_id: str | None
+    ) -> Unpublish | Restore:
+        """To empty a slot, or that it gets back what it selected before."""
+        definition, now_ms = DEFINITIONS[item.definition].name, self._world.clock.now_ms()
+        if of == "restore":
+            return Restore(
+                command_id=command_id,
                 shell="default",
-                definition_id=DEFINITIONS[item.definition].name,
+                definition_id=definition,
                 slot=item.slot,
-                publication_id=None,
+                publication_id=publication_id,
                 expect_revision=self._expected(item),
                 requested_by="releaser",
                 requested_at_ms=now_ms,
                 owner=_owner(item),
                 take_over=item.take_over,
             )
-        else:
-            message = Unpublish(
-                command_id=item.command_id,
-                shell="default",
-                definition_id=DEFINITIONS[item.definition].name,
-                slot=item.slot,
-                expect_revision=self._expected(item),
-                requested_by="releaser",
-                requested_at_ms=now_ms,
-                owner=_owner(item),
-                take_over=item.take_over,
-            )
-        entry = self.ledger.send("releaser", now_ms, message)
-        chance = random.Random(item.seed)
-        self._heard(
-            item, await self._ask(entry, lambda door: door.publish(message, ANSWER_S), patient=True, chance=chance)
+        return Unpublish(
+            command_id=command_id,
+            shell="default",
+            definition_id=definition,
+            slot=item.slot,
+            expect_revision=self._expected(item),
+            requested_by="releaser",
+            requested_at_ms=now_ms,
+            owner=_owner(item),
+            take_over=item.take_over,
         )
 
     async def _publish(self, item: PublishItem) -> None:
@@ -173,10 +197,7 @@ class Clients:
             take_over=item.take_over,
         )
         entry = self.ledger.send(message.requested_by, self._world.clock.now_ms(), message)
-        answer = await self._ask(
-            entry, lambda door: door.publish(message, ANSWER_S), patient=item.patient, chance=chance
-        )
-        self._heard(item, answer)
+        self._heard(item, await self._ask(entry, patient=item.patient, chance=chance))
 
     async def _repeat(self, item: RepeatItem) -> None:
         chance = random.Random(item.seed)
@@ -186,13 +207,72 @@ class Clients:
         # Refusals are the rarer ones, and the ones that would be answered otherwise if they were decided anew.
         refused = [entry for entry in answered if not entry.was_told("done", "failed")]
         entry = chance.choice(refused if refused and chance.random() < 0.5 else answered)
-        match entry.what:
-            case Publish() | Unpublish() | Restore() as message:
-                await self._ask(entry, lambda door: door.publish(message, ANSWER_S), patient=False, chance=chance)
-            case CancelExecution() as asked:
-                await self._ask(entry, lambda door: door.cancel(asked, ANSWER_S), patient=False, chance=chance)
-            case _:
-                raise AssertionError(f"expected a command that has an answer, found {entry.what!r}")
+        await self._ask(entry, patient=False, chance=chance)
+
+    async def _try(self, item: TrialItem) -> None:
+        definition, chance = DEFINITIONS[item.definition], random.Random(item.seed)
+        of_version = not item.draft and not item.reference
+        # There is none where no answer has named any.
+        version = chance.choice(self._named[definition.name].versions or ["of nobody"]) if of_version else ""
+        message = StartTestRun(
+            command_id=item.command_id,
+            shell="default",
+            document=document(definition, item.draft, None) if item.draft else "",
+            definition_id=definition.name if of_version else "",
+            version=version,
+            reference_id=reference_of("default", item.reference) if item.reference else "",
+            data=json.dumps({"key": f"k{item.number}"}),
+            requested_by="author",
+            requested_at_ms=self._world.clock.now_ms(),
+        )
+        entry = self.ledger.send("author", self._world.clock.now_ms(), message)
+        await self._ask(entry, patient=item.patient, chance=chance)
+
+    async def _another(self, item: AnotherItem) -> None:
+        """Under the id of a command that may be under way still."""
+        chance = random.Random(item.seed)
+        changes = Publish | Restore | Unpublish | StartTestRun
+        given = [entry for entry in self.ledger.sent if isinstance(entry.what, changes)]
+        if not given:
+            return
+        first = chance.choice(given)
+        message = self._other(item, first.command_id)
+        known = self.ledger.by_command[first.command_id]
+        entry = next((each for each in known if each.asked == asked_of(message)), None)
+        entry = entry or self.ledger.send("somebody", self._world.clock.now_ms(), message)
+        await self._ask(entry, patient=item.patient, chance=chance)
+        if item.again:
+            await self._ask(first, patient=False, chance=chance)
+
+    def _other(self, item: AnotherItem, command_id: str) -> Publish | Restore | Unpublish | StartTestRun:
+        definition, now_ms = DEFINITIONS[item.definition], self._world.clock.now_ms()
+        if item.verb in ("restore", "unpublish"):
+            slot = PreflightItem(
+                at_s=item.at_s, seed=item.seed, definition=item.definition, version=item.version, slot=item.slot
+            )
+            return self._request(slot, item.verb, command_id, None)
+        text = document(definition, item.version, None)
+        if item.verb == "trial":
+            return StartTestRun(
+                command_id=command_id,
+                shell="default",
+                document=text,
+                definition_id="",
+                version="",
+                reference_id="",
+                data="{}",
+                requested_by="somebody",
+                requested_at_ms=now_ms,
+            )
+        return Publish(
+            command_id=command_id,
+            shell="default",
+            document=text,
+            slot=item.slot,
+            expect_revision=None,
+            requested_by="somebody",
+            requested_at_ms=now_ms,
+        )
 
     async def _cancel(self, item: CancelItem) -> None:
         chance = random.Random(item.seed)
@@ -202,18 +282,16 @@ class Clients:
             command_id=item.command_id, execution_id=target, requested_by="operator", reason="the plan says so"
         )
         entry = self.ledger.send("operator", self._world.clock.now_ms(), message)
-        await self._ask(entry, lambda gateway: gateway.cancel(message, ANSWER_S), patient=item.patient, chance=chance)
+        await self._ask(entry, patient=item.patient, chance=chance)
 
-    async def _ask(
-        self, entry: Sent, ask: Callable[[Gateway], Awaitable[Answer]], *, patient: bool, chance: random.Random
-    ) -> Answer | None:
+    async def _ask(self, entry: Sent, *, patient: bool, chance: random.Random) -> Answer | None:
         """Sends a command until it is answered, or gives up where its client does."""
         self._said(entry, f"asks {entry.command_id}")
         while True:
             gateway = self._door(chance)
             if gateway is not None:
                 try:
-                    answer = await ask(gateway)
+                    answer = await sent(gateway, entry.what)
                 except LogError as error:
                     # The gateway may have sent it before, so this says no more than that nothing is known.
                     self._tell(entry, "doubt", str(error))
@@ -237,7 +315,13 @@ class Clients:
     async def _stimulus(self, item: StimulusItem) -> None:
         chance = random.Random(item.seed)
         value = stimulus(
-            item.name, item.number, key=item.key, correlation=item.correlation, ttl=item.ttl, deliver=item.deliver
+            item.name,
+            item.number,
+            key=item.key,
+            correlation=item.correlation,
+            ttl=item.ttl,
+            deliver=item.deliver,
+            test_run=run_of("default", item.trial) if item.trial else None,
         )
         who = f"{item.name}-{item.number}"
         await asyncio.gather(
@@ -299,26 +383,33 @@ class Clients:
         shard = engines[0].publishing if self._world.holder.up else None
         if shard is None:
             return
-        definition = DEFINITIONS[item.definition]
-        wish = Wish(
-            shell="default",
-            slot=item.slot,
-            expect_revision=self._expected(item),
-            owner=_owner(item),
-            take_over=item.take_over,
-        )
-        outcome = preflight(shard, wish, document(definition, item.version, None), now_ms=self._world.clock.now_ms())
+        definition, now_ms = DEFINITIONS[item.definition], self._world.clock.now_ms()
+        heard = self._named[definition.name].publications
+        # Whoever has heard of none names what is of nobody.
+        of_one = random.Random(item.seed).choice(heard) if heard and item.names == "heard of" else "0" * 32
+        named = None if item.names == "none" else of_one
+        outcome: Preflight | Refusal
+        request = self._request(item, item.of, "ahead", named)
+        wish = wish_of(request)
+        if item.of == "publish":
+            outcome = preflight(shard, wish, document(definition, item.version, None), now_ms=now_ms)
+        elif isinstance(request, Restore):
+            outcome = preflight_restore(shard, request, now_ms=now_ms)
+        else:
+            outcome = preflight_unpublish(shard, request)
         self.ledger.looked.append(
             Looked(
                 position=engines[0].replica.position,
                 definition_id=definition.name,
-                claims=definition.claims,
+                claims=definition.claims if item.of == "publish" else (),
                 wish=wish,
+                of=item.of,
+                publication_id=named if item.of == "restore" else None,
                 outcome=outcome,
             )
         )
         told = outcome.sentence if isinstance(outcome, Refusal) else f"{outcome.action} of {outcome.slot_name}"
-        self._world.trace.add("client", f"looks ahead at {definition.name}: {told}")
+        self._world.trace.add("client", f"looks ahead at {item.of} of {definition.name}: {told}")
 
     async def _reconcile(self, item: ReconcileItem) -> None:
         """Nobody changes rows here, so whatever it finds is right where it is and only lags."""
@@ -376,53 +467,5 @@ class Clients:
         self._world.trace.add("client", what)
 
 
-def _owner(item: PublishItem | SlotItem | PreflightItem) -> Owner | None:
+def _owner(item: ChangeItem) -> Owner | None:
     return Owner(kind="team", id=item.owner) if item.owner else None
-
-
-class Follower:
-    """A plain client that begins to read a journal in the middle."""
-
-    def __init__(self, world: World, item: FollowItem) -> None:
-        self.found: list[tuple[int, str]] = []
-        """Number and id of every append that it saw to count."""
-        self._world = world
-        self._shard = world.topics.journal(item.context, item.partition)
-        self._item = item
-        self._reader: JournalReader | None = None
-
-    async def begin(self) -> None:
-        """Chooses where to begin."""
-        end = (await self._world.quiet.end(self._shard)).end
-        first = random.Random(self._item.seed).randint(0, end)
-        self._world.trace.add("reader", f"begins to read {self._shard} at {first}")
-        self._reader = JournalReader(self._world.shared, self._shard, middle=first)
-
-    async def run_to_end(self) -> None:
-        """Reads on, to the end of now."""
-        if self._reader is None:
-            return
-        end = (await self._world.quiet.end(self._shard)).end
-        while self._reader.next_offset < end:
-            try:
-                appends = await self._reader.read(1.0)
-            except Unavailable:
-                await asyncio.sleep(AGAIN_S)
-                continue
-            self.found += [(append.frame.number, append.frame.id) for append in appends]
-
-    async def check(self) -> None:
-        """Compares what it saw with what a reader from the beginning sees. Raises `Violation`."""
-        if self._reader is None:
-            return
-        await self.run_to_end()
-        whole = JournalReader(self._world.quiet, self._shard)
-        counted: list[tuple[int, str]] = []
-        while whole.next_offset < self._reader.next_offset:
-            counted += [(append.frame.number, append.frame.id) for append in await whole.read(0.0)]
-        if self.found and self.found != counted[self.found[0][0] - 1 :]:
-            raise Violation(
-                "every reader folds the same",
-                f"expected a reader of {self._shard} that began at append {self.found[0][0]} to see what one from the "
-                f"beginning sees, found {len(self.found)} appends of {len(counted)}",
-            )

@@ -25,6 +25,8 @@ BatchFault = Literal["late ack", "lost ack", "late landing", "never lands", "dou
 Topic = Literal["journal", "inbox", "stimuli", "replies"]
 Weather = Literal["slow", "away", "rough"]
 Expected = Literal["nothing", "seen", "before", "unheard of"]
+Change = Literal["publish", "restore", "unpublish"]
+Named = Literal["none", "heard of", "unheard of"]
 
 EXPECTED: Final[tuple[Expected, ...]] = get_args(Expected)
 BATCH_FAULTS: Final[tuple[BatchFault, ...]] = get_args(BatchFault)
@@ -106,6 +108,8 @@ class StimulusItem(Item):
     copies: int = 1
     by_log: bool = True
     """Whether it is written to the topic, or given to the gateway of a process."""
+    trial: str = ""
+    """The command of the test run that it is meant for; "" for whoever waits for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +130,7 @@ class CancelItem(Item):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreflightItem(Item):
-    """Somebody asks what a publish would do."""
+    """Somebody asks what a publish, a restore or an unpublish would do."""
 
     definition: int
     version: int
@@ -135,6 +139,39 @@ class PreflightItem(Item):
     owner: str = ""
     """The team that asks; "" names nobody."""
     take_over: bool = False
+    of: Change = "publish"
+    names: Named = "none"
+    """Which publication a restore names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialItem(Item):
+    """Somebody tries a document, a version, or again what a test run was of: a run that no slot has a part in."""
+
+    command_id: str
+    definition: int
+    """Index of `DEFINITIONS`."""
+    number: int
+    """Which order, alert, … it is about."""
+    draft: int = 0
+    """The version of the document that is tried; 0 where something else is."""
+    reference: str = ""
+    """The command of the test run whose reference is named; "" where something else is. Neither: a version that was
+    published."""
+    patient: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnotherItem(Item):
+    """Another command is sent under an id that has been given to one."""
+
+    verb: Change | Literal["trial"]
+    definition: int
+    version: int
+    slot: str | None
+    again: bool
+    """Whether the first one is then sent once more."""
+    patient: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,10 +6,20 @@ most once, what was refused never happens, and each doubt ends as one of the two
 Always true: entries are kept in the order of their sending and never leave; what was told is only added to.
 """
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Literal
 
-from interlock.domain.messages import CancelExecution, Publish, RepairProjection, Restore, RouteStimulus, Unpublish
+from interlock.domain.asked import asked_of
+from interlock.domain.messages import (
+    CancelExecution,
+    Publish,
+    RepairProjection,
+    Restore,
+    RouteStimulus,
+    StartTestRun,
+    Unpublish,
+)
 from interlock.domain.publishing.candidate import Wish
 from interlock.domain.publishing.preflight import Preflight
 from interlock.domain.refusal import Refusal
@@ -23,7 +33,7 @@ doubt: it may have landed or land later · never: the log refused the write, so 
 """
 
 
-Command = Publish | Restore | Unpublish | RepairProjection | CancelExecution
+Command = Publish | Restore | Unpublish | StartTestRun | RepairProjection | CancelExecution
 """What has an answer, under its id."""
 
 
@@ -53,6 +63,8 @@ class Sent:
     """A command or stimulus through the gateway, or the bytes of a record on the topic of stimuli."""
     shard: Shard | None = None
     """Where a record was written to; None for what goes through the gateway."""
+    asked: str = ""
+    """What a command asks for, as its answer says it: another one under its id has another answer. Else ""."""
     told: list[Told] = field(default_factory=list[Told])
 
     @property
@@ -67,14 +79,17 @@ class Sent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Looked:
-    """A client has looked ahead at a publish."""
+    """A client has looked ahead at a publish, a restore or an unpublish."""
 
     position: int
     """The append of publishing that the process which answered knew of as the last."""
     definition_id: str
     claims: tuple[tuple[str, str], ...]
-    """What the document asks for, with the cardinality of each."""
+    """What a document asks for, with the cardinality of each; () without one."""
     wish: Wish
+    of: Literal["publish", "restore", "unpublish"] = "publish"
+    publication_id: str | None = None
+    """The one that a restore names; None takes the one before."""
     outcome: Preflight | Refusal
     """The answer."""
 
@@ -85,8 +100,9 @@ class Ledger:
     def __init__(self) -> None:
         self.sent: list[Sent] = []
         self.looked: list[Looked] = []
-        """What somebody was told that publishes would do."""
-        self.by_command: dict[str, Sent] = {}
+        """What somebody was told that requests would do."""
+        self.by_command: dict[str, list[Sent]] = defaultdict(list)
+        """Every command under an id."""
 
     def send(
         self,
@@ -96,8 +112,14 @@ class Ledger:
         shard: Shard | None = None,
     ) -> Sent:
         """Notes that something is about to be sent, before it is."""
-        entry = Sent(len(self.sent), client, at_ms, what, shard)
+        asked = asked_of(what) if isinstance(what, Command) else ""
+        entry = Sent(len(self.sent), client, at_ms, what, shard, asked)
         self.sent.append(entry)
         if entry.command_id:
-            self.by_command[entry.command_id] = entry
+            self.by_command[entry.command_id].append(entry)
         return entry
+
+    def find(self, command_id: str, asked: str) -> Sent | None:
+        """The command that asked for this under an id; the only one under it, whatever it asked for."""
+        found = self.by_command.get(command_id, [])
+        return found[0] if len(found) == 1 else next((each for each in found if each.asked == asked), None)

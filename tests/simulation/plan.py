@@ -18,6 +18,7 @@ from tests.simulation.items import (
     TEAMS,
     VIEWS,
     WORKERS,
+    AnotherItem,
     BatchFault,
     CancelItem,
     Expected,
@@ -31,6 +32,7 @@ from tests.simulation.items import (
     RepeatItem,
     SlotItem,
     StimulusItem,
+    TrialItem,
     VerifyItem,
 )
 from tests.simulation.misfortunes import Misfortunes
@@ -93,6 +95,10 @@ class Lean:
     """Clocks that go wrong by minutes or days."""
     preflights: int = 0
     disks: int = 0
+    trials: int = 0
+    """Test runs, each with another one from the same reference."""
+    others: int = 0
+    """Commands under ids that were given to other ones."""
     owned: int = 0
     """Slots that come to be somebody's, and what others then try with them."""
 
@@ -108,6 +114,7 @@ def draw(seed: int, steps: int, lean: Lean = USUAL) -> Plan:
     items = [*artist.publishes(), *artist.stories(), *artist.errands(), *artist.faults(), *artist.leaning(lean)]
     # Drawn from a chance of their own, so that what was drawn before there were such items is as it was.
     items += _Artist(random.Random(f"{seed} later"), steps).later(lean)
+    items += _Artist(random.Random(f"{seed} trials"), steps).trials(lean)
     return Plan(seed=seed, steps=steps, cadence=cadence, items=tuple(sorted(items, key=lambda item: item.at_s)))
 
 
@@ -316,6 +323,66 @@ class _Artist(Misfortunes):
         items += [self._cancel(100 + index) for index in range(lean.cancels)]
         items += [self._reorder() for _ in range(lean.cancels // 4)]
         return items
+
+    def trials(self, lean: Lean) -> list[Item]:
+        """Test runs, other commands under ids that are used, and who looks ahead at more than publishes."""
+        chance = self._chance
+        self._versions = len(DEFINITIONS) + self._more
+        items: list[Item] = [item for number in range(1 + lean.trials) for item in self._trial(number)]
+        items += [self._another() for _ in range(2 + lean.others)]
+        for _ in range(2 + lean.preflights):
+            ahead = replace(
+                self._preflight(),
+                of=chance.choice(("restore", "restore", "unpublish")),
+                expects=chance.choices(EXPECTED, (6, 4, 2, 1))[0],
+                owner=chance.choice((*TEAMS, "", "")),
+                take_over=chance.random() < 0.2,
+            )
+            items.append(replace(ahead, names=chance.choice(("none", "none", "heard of", "heard of", "unheard of"))))
+        return items
+
+    def _trial(self, number: int) -> list[Item]:
+        """A test run of a document or a version, another one by its reference, in time or too late, and a stimulus for
+        either; they wait for what others wait for as well."""
+        chance = self._chance
+        at_s, definition = self._at(0.05, 0.8), self._definition()
+        first = TrialItem(
+            at_s=at_s,
+            seed=self._seed(),
+            command_id=f"trial-{number}",
+            definition=definition,
+            number=chance.randint(1, self._steps // 4),
+            draft=chance.randint(1, self._versions) if chance.random() < 0.6 else 0,
+            patient=chance.random() < 0.8,
+        )
+        again = replace(
+            first,
+            at_s=round(at_s + chance.choice((0.0, 3.0, 18.0, 22.0)) + chance.uniform(0.0, 3.0), 3),
+            seed=self._seed(),
+            command_id=f"trial-{number}-again",
+            draft=0,
+            reference=f"trial-{number}" if chance.random() < 0.9 else "nobody's",
+        )
+        items: list[Item] = [first, again]
+        if event := DEFINITIONS[definition].waits_for:
+            met, correlated = chance.choice((first, again)), DEFINITIONS[definition].correlated
+            at_s = round(met.at_s + chance.uniform(0.0, 10.0), 3)
+            stimulus = self._stimulus(event, met.number, at_s, correlation=f"k{met.number}" if correlated else None)
+            items.append(replace(stimulus, key=f"for {met.command_id}", trial=met.command_id))
+        return items
+
+    def _another(self) -> AnotherItem:
+        chance = self._chance
+        return AnotherItem(
+            at_s=self._at(0.1),
+            seed=self._seed(),
+            verb=chance.choice(("publish", "publish", "restore", "unpublish", "trial")),
+            definition=self._definition(),
+            version=chance.randint(1, self._versions),
+            slot=chance.choice((None, "second")),
+            again=chance.random() < 0.5,
+            patient=chance.random() < 0.8,
+        )
 
     def _definition(self) -> int:
         return self._chance.randrange(len(DEFINITIONS))

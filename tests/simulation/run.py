@@ -31,7 +31,7 @@ from tests.simulation.plan import Plan
 from tests.simulation.spinning import Spinning, watching
 from tests.simulation.trace import Trace, TraceHandler
 from tests.simulation.troubles import Troubles
-from tests.simulation.world import ALL_VERSIONS, World
+from tests.simulation.world import ALL_VERSIONS, REFERENCE_S, World
 
 LOOK_EACH: Final = 8
 """The judge looks after so many appends have landed."""
@@ -172,6 +172,7 @@ class _Run:
                 engines=world.engines,
                 views=world.views,
                 shifts=world.shifts,
+                references_ms=REFERENCE_S * 1000,
                 untouched=True,
             ),
             seed=self._plan.seed,

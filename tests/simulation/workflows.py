@@ -69,11 +69,24 @@ def document(definition: Definition, version: int, cadence: Cadence | None) -> s
 
 
 def stimulus(
-    name: str, number: int, *, key: str | None, correlation: str | None, ttl: str | None, deliver: str | None
+    name: str,
+    number: int,
+    *,
+    key: str | None,
+    correlation: str | None,
+    ttl: str | None,
+    deliver: str | None,
+    test_run: str | None = None,
 ) -> bytes:
     """A record of the topic of stimuli, as any client writes it."""
     body: dict[str, object] = {"type": "Event", "name": name, "data": {"key": f"k{number}"}}
-    optional = {"idempotencyKey": key, "correlation": correlation, "ttl": ttl, "deliver": deliver}
+    optional = {
+        "idempotencyKey": key,
+        "correlation": correlation,
+        "ttl": ttl,
+        "deliver": deliver,
+        "testRun": test_run,
+    }
     return json.dumps(body | {field: value for field, value in optional.items() if value is not None}).encode()
 
 

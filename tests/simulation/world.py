@@ -37,6 +37,8 @@ ROLES_OF_WORKERS: Final[tuple[Role, ...]] = ("publishing", "routing", "execution
 ROLES_OF_HOLDER: Final[tuple[Role, ...]] = ("projector", "reconciler", "api")
 RECONCILE_S: Final = 25.0
 """Often enough for a few passes in each run, of the view and of what each owner of routing decides by."""
+REFERENCE_S: Final = 20
+"""Short enough for references of test runs to expire while users still name them."""
 ALL_VERSIONS: Final = 1_000_000
 """More versions than any plan has."""
 
@@ -62,6 +64,7 @@ class World:
             executions_shards=SHARDS,
             stimuli_partitions=SHARDS,
             reconcile_s=RECONCILE_S,
+            test_reference_s=REFERENCE_S,
         )
         self.topics = topics_of(self.settings)
         self.codec = _codec()

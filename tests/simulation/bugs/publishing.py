@@ -5,17 +5,20 @@ from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
-from interlock.domain.messages import Owner, RoutingReached
-from interlock.domain.publishing import activation, candidate, preflight, request
+from interlock.domain.messages import Owner, Restore, RoutingReached
+from interlock.domain.publishing import activation, candidate, earlier, preflight, request
 from interlock.domain.publishing import decide as publishing_decide
-from interlock.domain.publishing.candidate import Target
+from interlock.domain.publishing.candidate import Target, Wish
 from interlock.domain.publishing.claims.events import Claim
 from interlock.domain.publishing.claims.state import Conflict, Ledger, conflicts
 from interlock.domain.publishing.here import Here
+from interlock.domain.publishing.policy import HostPolicy
 from interlock.domain.publishing.publication.state import Publication
+from interlock.domain.publishing.shard import PublishingShard
 from interlock.domain.publishing.slot.state import Slot
 from interlock.domain.publishing.story import Story
 from interlock.domain.publishing.unpublish import decide as unpublish_decide
+from interlock.domain.refusal import Refusal
 from tests.simulation.bugs import Catalogue, Swaps
 from tests.simulation.plan import Lean
 
@@ -129,6 +132,35 @@ def a_preflight_sees_no_conflict() -> Swaps:
     """Who looks ahead is told that the slot would be filled, and the publish fails. The mistake: to trust that the
     publish itself looks."""
     return _looking_ahead(_none)
+
+
+@publishing.bug(lean=Lean(preflights=30, owned=4))
+def a_preflight_of_an_unpublish_looks_at_no_owner() -> Swaps:
+    """Who looks ahead is told that a slot would be emptied that is somebody else's. The mistake: to take whoever says
+    who they are for who may."""
+    original = candidate.aim
+
+    def aim(shard: PublishingShard, wish: Wish, *args: Any) -> Target | Refusal:
+        return original(shard, replace(wish, take_over=wish.take_over or wish.owner is not None), *args)
+
+    return [(preflight, "aim", aim)]
+
+
+@publishing.bug(lean=Lean(preflights=30, slots=6))
+def a_preflight_of_a_restore_passes_over_the_last_one_of_an_empty_slot() -> Swaps:
+    """Who looks ahead at a slot that is empty is told that it would get back what it had before the last one. The
+    mistake: to think of a slot that selects something."""
+    original: Callable[..., tuple[Target, Publication] | Refusal] = earlier.earlier_one
+
+    def earlier_one(shard: PublishingShard, message: Restore, host_policy: HostPolicy) -> object:
+        found = original(shard, message, host_policy)
+        if isinstance(found, Refusal) or message.publication_id is not None:
+            return found
+        target, _ = found
+        selected = shard.selected[target.slot_id]
+        return found if target.slot.publication_id or len(selected) < 2 else (target, shard.publications[selected[-2]])
+
+    return [(preflight, "earlier_one", earlier_one)]
 
 
 def _looking_ahead(instead: Callable[..., tuple[Conflict, ...]]) -> Swaps:

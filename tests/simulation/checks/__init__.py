@@ -53,5 +53,7 @@ class Seen:
     """The folder of the views that are held now, or None while nobody holds them."""
     untouched: bool = False
     """Whether nobody but projectors changes rows of views."""
+    references_ms: int = 86_400_000
+    """How long TestRun references live."""
     shifts: Sequence[Shift] = ()
     """How clocks were off so far, in the order of time; a clock that is in none of them is right."""

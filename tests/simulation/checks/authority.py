@@ -60,6 +60,8 @@ class Life:
     """One publication."""
 
     requested: PublicationRequested
+    since: int
+    """The append that requested it."""
     status: str = "requested"
     staged: PublicationStaged | None = None
     prepared: set[str] = field(default_factory=set[str])
@@ -90,9 +92,9 @@ class AuthorityCheck:
         self.lives: dict[str, Life] = {}
         self.emptyings: dict[str, Emptying] = {}
         self.references: dict[str, str] = {}
-        """Source reference → its publication."""
-        self.unpublishes: set[str] = set()
-        """The unpublishes that have come to a fact."""
+        """Source reference of a publication → that; those of test runs are followed by `trials`."""
+        self.unpublishes: dict[str, str] = {}
+        """Each unpublish that has come to a fact → what its command asked for."""
         self.slots: dict[str, list[tuple[int, str]]] = defaultdict(list)
         """Slot → (append, publication) of each revision; "" where it was emptied."""
         self.position = 0
@@ -103,8 +105,9 @@ class AuthorityCheck:
         """Publication → routing shard → the highest position that it promised to have reached for it."""
         self.floors: dict[Home, tuple[int, int]] = {}
         """Routing shard → (append, position): later appends decide at the position or later, as a client was told."""
-        self._told: set[str] = set()
-        """Commands that were answered as done; a repetition gets the same answer, whatever is so by then."""
+        self._told: set[tuple[str, str]] = set()
+        """Command and what it asked for, of those that were answered as done; a repetition gets the same answer,
+        whatever is so by then."""
         self.prepared_answers: set[tuple[str, str]] = set()
         """Publication and view that a holder has answered as prepared."""
 
@@ -125,7 +128,7 @@ class AuthorityCheck:
                 expect(
                     event.publication_id not in self.lives, "publication-life", f"expected one request, found {fact}"
                 )
-                self.lives[event.publication_id] = Life(event)
+                self.lives[event.publication_id] = Life(event, fact.number)
             elif type(event) in _NEXT:
                 self._step(fact, event)
             elif isinstance(event, SlotActivated | SlotEmptied):
@@ -133,10 +136,10 @@ class AuthorityCheck:
                 self._switch(fact, event)
             elif isinstance(event, Unpublished | UnpublishSuperseded | UnpublishShardReached | UnpublishServed):
                 self._unpublish(fact, event)
-            elif isinstance(event, SourceReferenceCreated):
+            elif isinstance(event, SourceReferenceCreated) and event.kind == "published":
                 self.references[event.reference_id] = event.publication_id
                 self.lives[event.publication_id].referred = fact.number
-            elif isinstance(event, SourceReferenceRetired):
+            elif isinstance(event, SourceReferenceRetired) and event.reference_id in self.references:
                 self.lives[self.references[event.reference_id]].released = fact.number
             elif isinstance(event, ProjectionRepaired):
                 self._repaired(fact, event)
@@ -148,10 +151,10 @@ class AuthorityCheck:
         for promise in commit.promises:
             message = promise.message
             if isinstance(message, Reply) and message.status == "done":
-                if message.command_id not in self._told:
+                if (message.command_id, message.asked) not in self._told:
                     done = self._done(commit, message)
                     expect(done, "active-early", f"expected only what is so to be answered as done, found {promise}")
-                self._told.add(message.command_id)
+                self._told.add((message.command_id, message.asked))
 
     def _step(self, fact: Fact, event: object) -> None:
         life = self.lives.get(getattr(event, "publication_id", ""))
@@ -242,7 +245,7 @@ class AuthorityCheck:
         emptying = self.emptyings.get(event.unpublish_id)
         if isinstance(event, Unpublished | UnpublishSuperseded):
             expect(event.unpublish_id not in self.unpublishes, "publication-life", f"expected one outcome: {fact}")
-            self.unpublishes.add(event.unpublish_id)
+            self.unpublishes[event.unpublish_id] = event.asked
             if isinstance(event, Unpublished):
                 self._emptied(fact, event)
             return
@@ -287,9 +290,14 @@ class AuthorityCheck:
         told = json.loads(reply.body)
         match told.get("status"):
             case "active":
-                return any(one.served and one.requested.command_id == reply.command_id for one in self.lives.values())
+                published = (one.requested for one in self.lives.values() if one.served)
+                return any((one.command_id, one.asked) == (reply.command_id, reply.asked) for one in published)
             case "unpublished":
-                return any(one.served and one.done.command_id == reply.command_id for one in self.emptyings.values())
+                emptied = (one.done for one in self.emptyings.values() if one.served)
+                return any((one.command_id, one.asked) == (reply.command_id, reply.asked) for one in emptied)
+            case "started":
+                # A test run, which changes no authority; `trials` says whether it is so.
+                return True
             case "nothing":
                 # An append tells its events first: this may have been decided before any of them, or behind.
                 history = self.slots.get(told["slotId"], [])

@@ -36,8 +36,8 @@ class ClientsCheck:
         self._deliveries = deliveries
         self._heard: list[int] = []
         """How much of what each entry was told has been looked at."""
-        self._refused: dict[str, Sent] = {}
-        """Publications that were refused or have failed, as a client was told."""
+        self._refused: dict[tuple[str, str], Sent] = {}
+        """Publication, and what was asked for → the command that was refused or has failed, as a client was told."""
 
     def look(self) -> None:
         """Looks at what was told since, and that what was refused has not happened since."""
@@ -48,9 +48,9 @@ class ClientsCheck:
             for told in entry.told[self._heard[entry.number] :]:
                 self._told(entry, told)
             self._heard[entry.number] = len(entry.told)
-        for publication, entry in self._refused.items():
+        for (publication, asked), entry in self._refused.items():
             life = self._authority.lives.get(publication)
-            if life is not None and life.activated is not None:
+            if life is not None and life.activated is not None and life.requested.asked == asked:
                 raise Violation(
                     "refused-happened", f"expected {publication} never to be active, as {entry} says, found {life}"
                 )
@@ -65,7 +65,7 @@ class ClientsCheck:
                 raise Violation("acknowledged-lost", f"expected what {entry} was told to have landed, found another")
 
     def _answered(self, entry: Sent, told: Told) -> None:
-        promised = self._deliveries.answers.get(entry.command_id)
+        promised = self._deliveries.answers.get((entry.command_id, entry.asked))
         if promised is None:
             raise Violation("told-unpromised", f"expected an append that promises what {entry} was told ({told})")
         if promised != (told.word, body(told.body)):
@@ -91,9 +91,9 @@ class ClientsCheck:
         if told.body.get("status") == "nothing":
             return
         if told.word != "done":
-            self._refused[publication] = entry
+            self._refused[publication, entry.asked] = entry
             return
-        if life is None or not life.served:
+        if life is None or not life.served or life.requested.asked != entry.asked:
             raise Violation("acknowledged-lost", f"expected {publication} to be served, as {entry} says, found {life}")
         activated = life.activated
         assert activated is not None
@@ -133,6 +133,6 @@ class ClientsCheck:
         return [
             f"command {command_id} lies in the inbox of {home[0]}/{home[1]} and has no answer"
             for home, commands in self._deliveries.commands.items()
-            for command_id in commands
-            if command_id not in self._deliveries.answers
+            for command_id, asked in commands
+            if (command_id, asked) not in self._deliveries.answers
         ]

@@ -10,16 +10,20 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from interlock.domain.asked import asked_of
 from interlock.domain.messages import (
     RejectStimulus,
     Reply,
     RouteStimulus,
 )
-from interlock.domain.sharding import routing_key
+from interlock.domain.sharding import digest, routing_key
 from interlock.log.port import Record, Shard, Stored
 from tests.simulation.checks import Violation
 from tests.simulation.checks.tape import Commit, Home, Inbox, Promise, Tapes, expect, home_of, name, source_of
+from tests.simulation.ledger import Command
 
+Asked = tuple[str, str]
+"""A command: its id, and what it asks for, since another one under its id has another answer."""
 USERS = ("replies/0", "dead-letters/0")
 """Destinations whose records say nothing of their source."""
 
@@ -37,11 +41,11 @@ class DeliveriesCheck:
     """Between all shards, and to users."""
 
     def __init__(self, tapes: Tapes) -> None:
-        self.answers: dict[str, tuple[str, str]] = {}
+        self.answers: dict[Asked, tuple[str, str]] = {}
         """Command → status and body that were promised first."""
         self.arrived: dict[tuple[Home, str], int] = defaultdict(int)
         """Source and destination → the highest number that lies in its inbox; none before it is missing."""
-        self.commands: dict[Home, dict[str, int]] = defaultdict(dict)
+        self.commands: dict[Home, dict[Asked, int]] = defaultdict(dict)
         """Shard → command → the offset at which it came first."""
         self._tapes = tapes
         self._told: set[tuple[Home, str, int]] = set()
@@ -75,9 +79,8 @@ class DeliveriesCheck:
                 self._told_user(inbox, stored)
 
     def _landed(self, home: Home, stored: Stored, message: object) -> None:
-        command_id = getattr(message, "command_id", None)
-        if isinstance(command_id, str):
-            self.commands[home].setdefault(command_id, stored.offset)
+        if isinstance(message, Command):
+            self.commands[home].setdefault((message.command_id, asked_of(message)), stored.offset)
         source, number = source_of(stored)
         where = f"offset {stored.offset} of {self._tapes.inboxes[home].shard}"
         if not source:
@@ -225,14 +228,14 @@ class DeliveriesCheck:
         for promise in commit.promises:
             message = promise.message
             if isinstance(message, Reply):
-                asked = self.commands[commit.home].get(message.command_id)
+                asked = self.commands[commit.home].get((message.command_id, message.asked))
                 if asked is None or commit.progress.inbox <= asked:
                     raise Violation(
                         "answer-before-command",
                         f"expected {commit} to be past its command, at {asked}, found it at {commit.progress.inbox}",
                     )
                 told = (message.status, message.body)
-                first = self.answers.setdefault(message.command_id, told)
+                first = self.answers.setdefault((message.command_id, message.asked), told)
                 expect(first == told, "answer-differs", f"expected {first} again, found {told} in {commit}")
 
     # ---- at the end -----------------------------------------------------------------------------------------------
@@ -273,6 +276,9 @@ class DeliveriesCheck:
 def _same_stimulus(message: RouteStimulus, value: bytes) -> bool:
     told = json.loads(value)
     same = [message.type == told.get("type"), message.name == told.get("name")]
+    identity = digest("stimulus", message.type, message.name)
+    run = told.get("testRun")
+    same.append(message.identity == (identity if run is None else digest("test-stimulus", run, identity)))
     same.append(message.correlation == (told.get("correlation") or ""))
     same.append(message.idempotency_key == (told.get("idempotencyKey") or ""))
     same.append(json.loads(message.data) == told.get("data"))

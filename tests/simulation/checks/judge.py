@@ -36,7 +36,9 @@ from tests.simulation.checks.runs import RunsCheck
 from tests.simulation.checks.shadows import Shadow, ShadowsCheck
 from tests.simulation.checks.swallowed import SwallowedCheck
 from tests.simulation.checks.tape import Commit, Home, Inbox, Tapes
+from tests.simulation.checks.trials import TrialsCheck
 from tests.simulation.checks.upkeep import UpkeepCheck
+from tests.simulation.checks.used import UsedCheck
 from tests.simulation.checks.witness import Witness
 
 CONTEXTS = ("publishing", "routing", "executions")
@@ -64,6 +66,8 @@ class Judge:
             home: Meetings(skew_ms=skew_ms, horizon_ms=horizon_ms) for home in homes if home[0] == "routing"
         }
         self.runs = RunsCheck(seen.topics)
+        self._trials = TrialsCheck(seen.ledger, self.authority, self.runs.executables, lives_ms=seen.references_ms)
+        self._used = UsedCheck(seen.ledger)
         self.deliveries = DeliveriesCheck(self.tapes)
         self._swallowed = SwallowedCheck(self.tapes, self.authority, self.meetings, self.runs, self.deliveries)
         self._clients = ClientsCheck(self.tapes, seen.ledger, self.authority, self.meetings, self.runs, self.deliveries)
@@ -126,7 +130,7 @@ class Judge:
         """What has still to come before the run may end, as sentences; () once nothing has: undelivered intents, runs
         that have not ended and wait for nothing, waits that a stimulus is owed to, overdue timers, orphaned rows."""
         found = [*self.authority.owing(), *self.runs.owing(self._seen.now_ms()), *self.deliveries.owing()]
-        found += [*self._swallowed.owing(), *self._clients.owing()]
+        found += [*self._swallowed.owing(), *self._clients.owing(), *self._trials.owing(self._seen.now_ms())]
         for meetings in self.meetings.values():
             found += meetings.owed()
         directory = self._seen.views()
@@ -194,6 +198,8 @@ class Judge:
             self.authority.publishing(commit)
             self.owners.take(commit)
             self.runs.publishing(commit)
+            self._used.take(commit)
+            self._trials.publishing(commit)
         elif context == "routing":
             self.authority.routing(commit)
             self.meetings[commit.home].take(commit)
@@ -204,6 +210,8 @@ class Judge:
                     self.runs.given[one.execution_id, one.bookmark_id].add((one.stimulus_id, data))
         else:
             self.runs.take(commit)
+        if context != "publishing":
+            self._trials.elsewhere(commit)
         self._clocks.take(commit)
         self.deliveries.frame(commit)
         self._swallowed.take(commit)

@@ -22,6 +22,8 @@ from tests.simulation.checks.tape import Commit, Fact
 from tests.simulation.ledger import Ledger
 
 Change = Publish | Restore | Unpublish
+Asked = tuple[str, str]
+"""A command: its id, and what it asks for."""
 
 
 class OwnersCheck:
@@ -31,9 +33,9 @@ class OwnersCheck:
         self._ledger = ledger
         self._owners: dict[str, list[tuple[int, Owner | None]]] = defaultdict(list)
         """Slot → (append, owner) of each change."""
-        self._asked: dict[str, str] = {}
+        self._asked: dict[str, Asked] = {}
         """Publication or unpublish → the command that asked for it."""
-        self._answered: set[str] = set()
+        self._answered: set[Asked] = set()
         """Commands that have an answer; a repetition gets the same, whoever owns the slot by then."""
 
     def take(self, commit: Commit) -> None:
@@ -41,20 +43,20 @@ class OwnersCheck:
         for fact in commit.facts:
             event = fact.event
             if isinstance(event, Unpublished):
-                self._asked[event.unpublish_id] = event.command_id
+                self._asked[event.unpublish_id] = event.command_id, event.asked
         for fact in commit.facts:
             event = fact.event
             if isinstance(event, PublicationRequested):
-                self._asked[event.publication_id] = event.command_id
-                self._may(fact, event.slot_id, event.command_id)
+                self._asked[event.publication_id] = event.command_id, event.asked
+                self._may(fact, event.slot_id, self._asked[event.publication_id])
             elif isinstance(event, UnpublishSuperseded):
-                self._may(fact, event.slot_id, event.command_id)
+                self._may(fact, event.slot_id, (event.command_id, event.asked))
             elif isinstance(event, SlotActivated | SlotEmptied):
                 self._changed(fact, event)
         for promise in commit.promises:
-            if isinstance(promise.message, Reply) and promise.message.command_id not in self._answered:
-                self._answered.add(promise.message.command_id)
-                self._told(commit, promise.message)
+            if isinstance(reply := promise.message, Reply) and (reply.command_id, reply.asked) not in self._answered:
+                self._answered.add((reply.command_id, reply.asked))
+                self._told(commit, reply)
 
     def at(self, slot_id: str, number: int) -> Owner | None:
         """Whose a slot was behind an append of publishing."""
@@ -62,16 +64,16 @@ class OwnersCheck:
 
     def _changed(self, fact: Fact, event: SlotActivated | SlotEmptied) -> None:
         by = event.publication_id if isinstance(event, SlotActivated) else event.unpublish_id
-        command = self._may(fact, event.slot_id, self._asked.get(by, ""))
+        command = self._may(fact, event.slot_id, self._asked.get(by, ("", "")))
         if command is not None and event.owner != command.owner:
             raise Violation(
                 "owner-unsaid", f"expected the slot to be {command.owner}'s, as {command} says, found {event} in {fact}"
             )
         self._owners[event.slot_id].append((fact.number, event.owner))
 
-    def _may(self, fact: Fact, slot_id: str, command_id: str) -> Change | None:
+    def _may(self, fact: Fact, slot_id: str, asked: Asked) -> Change | None:
         """What a client asked for, which has to be something that it may; None where the ledger doesn't know it."""
-        command = self._command(command_id)
+        command = self._command(asked)
         owner = self.at(slot_id, fact.number)
         if command is not None and not respects(command, owner):
             raise Violation(
@@ -80,7 +82,7 @@ class OwnersCheck:
         return command
 
     def _told(self, commit: Commit, reply: Reply) -> None:
-        command = self._command(reply.command_id)
+        command = self._command((reply.command_id, reply.asked))
         if command is None:
             return
         told = json.loads(reply.body)
@@ -102,8 +104,8 @@ class OwnersCheck:
                 f"expected {command} to be refused, since the slot is {possible}'s, found {told} in {commit}",
             )
 
-    def _command(self, command_id: str) -> Change | None:
-        entry = self._ledger.by_command.get(command_id)
+    def _command(self, asked: Asked) -> Change | None:
+        entry = self._ledger.find(*asked)
         return entry.what if entry is not None and isinstance(entry.what, Change) else None
 
 

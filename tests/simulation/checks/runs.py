@@ -3,7 +3,7 @@
 Rules: wrong-shard, started-twice, started-unasked, pinned-wrong, step-before-start, step-after-end, out-of-order,
 completed-early, cancelled-unasked, two-waits, bookmark-twice, wait-unpromised, withdrawal-unpromised,
 bookmark-consumed-twice, resumed-by-other, resumed-with-other, wait-expired-early, timer-unset, timer-early,
-timer-wrong, decline-wrong.
+timer-wrong, decline-wrong, listens-elsewhere.
 """
 
 from collections import defaultdict
@@ -64,7 +64,7 @@ class RunsCheck:
     def __init__(self, topics: Topics) -> None:
         self.runs: dict[str, Run] = {}
         self.asked: dict[str, StartExecution] = {}
-        """The starts that routing has promised."""
+        """The starts that routing has promised, and publishing for test runs."""
         self.given: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
         """Execution and bookmark → stimulus and payload of each taking that routing has committed."""
         self.declined: set[tuple[str, str, str]] = set()
@@ -125,9 +125,10 @@ class RunsCheck:
             raise Violation("started-twice", f"expected {event.execution_id} to start once, found {fact}")
         asked = self.asked.get(event.execution_id)
         if asked is None:
-            raise Violation("started-unasked", f"expected routing to have promised it before {fact}")
+            raise Violation("started-unasked", f"expected somebody to have promised it before {fact}")
         fields = ("shell", "definition_id", "slot_id", "publication_id", "artifact_id", "trigger_node", "stimulus_id")
-        wrong = [one for one in (*fields, "stimulus_name", "data") if getattr(asked, one) != getattr(event, one)]
+        all_fields = (*fields, "stimulus_name", "data", "test_reference_id")
+        wrong = [one for one in all_fields if getattr(asked, one) != getattr(event, one)]
         expect(not wrong, "pinned-wrong", f"expected {wrong} of {fact} as in {asked}")
         self.runs[event.execution_id] = Run(event, fact.home)
 
@@ -196,7 +197,11 @@ class RunsCheck:
         return node
 
     def _waits(self, fact: Fact, run: Run, event: BookmarkCreated, registered: list[RegisterWait]) -> None:
-        self._at(fact, run, event.node_id, WaitNode)
+        node, plain = self._at(fact, run, event.node_id, WaitNode), not run.started.test_reference_id
+        assert isinstance(node, WaitNode)
+        listens_to = node.identity if plain else digest("test-stimulus", run.started.execution_id, node.identity)
+        if event.identity != listens_to:
+            raise Violation("listens-elsewhere", f"expected identity {listens_to} of {event} in {fact}")
         expect(event.bookmark_id not in self._bookmarks, "bookmark-twice", f"expected a new bookmark in {fact}")
         self._bookmarks.add(event.bookmark_id)
         run.bookmarks.add(event.bookmark_id)

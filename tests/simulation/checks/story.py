@@ -28,7 +28,7 @@ from tests.simulation.checks.tape import Home
 from tests.simulation.ledger import Command, Ledger, Told
 
 CODEC = AvroCodec()
-SETTINGS = Settings(log="memory:", routing_shards=2, executions_shards=2, stimuli_partitions=1)
+SETTINGS = Settings(log="memory:", routing_shards=2, executions_shards=2, stimuli_partitions=1, test_reference_s=60)
 TOPICS = topics_of(SETTINGS)
 
 T = TypeVar("T")
@@ -203,6 +203,7 @@ class Stage:
                 now_ms=lambda: self.now_ms,
                 engines=lambda: self.engines,
                 views=lambda: self.views,
+                references_ms=SETTINGS.test_reference_s * 1000,
             )
         )
 

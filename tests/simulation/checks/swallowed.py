@@ -2,12 +2,13 @@
 
 So a decision that gets lost between the inbox and the append is seen at once and not when somebody misses its outcome.
 
-Rules: swallowed-publish, swallowed-restore, swallowed-unpublish, swallowed-repair, swallowed-cancel,
+Rules: swallowed-publish, swallowed-restore, swallowed-unpublish, swallowed-trial, swallowed-repair, swallowed-cancel,
 swallowed-stimulus, swallowed-letter, swallowed-wait, swallowed-withdrawal, swallowed-decline, swallowed-position,
 swallowed-start, swallowed-resume, swallowed-reached, swallowed-unreadable.
 """
 
 from interlock.domain import sharding
+from interlock.domain.asked import asked_of
 from interlock.domain.messages import (
     CancelExecution,
     DecideAt,
@@ -21,6 +22,7 @@ from interlock.domain.messages import (
     RouteStimulus,
     RoutingReached,
     StartExecution,
+    StartTestRun,
     Unpublish,
     WithdrawWait,
 )
@@ -32,11 +34,13 @@ from tests.simulation.checks.deliveries import DeliveriesCheck
 from tests.simulation.checks.meetings import Meetings
 from tests.simulation.checks.runs import RunsCheck
 from tests.simulation.checks.tape import Commit, Home, Tapes, expect, name
+from tests.simulation.ledger import Command
 
 KINDS: dict[type, str] = {
     Publish: "publish",
     Restore: "restore",
     Unpublish: "unpublish",
+    StartTestRun: "trial",
     RepairProjection: "repair",
     CancelExecution: "cancel",
     RouteStimulus: "stimulus",
@@ -106,9 +110,9 @@ class SwallowedCheck:
                 return self._was_published(message)
             case Unpublish():
                 made = sharding.digest("unpublish", message.shell, message.command_id)
-                return made in self._authority.unpublishes or message.command_id in self._deliveries.answers
-            case RepairProjection():
-                return message.command_id in self._deliveries.answers
+                return self._authority.unpublishes.get(made) == asked_of(message) or self._was_answered(message)
+            case StartTestRun() | RepairProjection():
+                return self._was_answered(message)
             case RoutingReached():
                 life = self._authority.lives.get(message.publication_id)
                 activated = None if life is None else life.activated
@@ -117,7 +121,7 @@ class SwallowedCheck:
             case CancelExecution():
                 run = self._runs.runs.get(message.execution_id)
                 asked = run is not None and message.command_id in run.cancels
-                return asked or message.command_id in self._deliveries.answers
+                return asked or self._was_answered(message)
             case StartExecution():
                 return message.execution_id in self._runs.runs or self._runs.is_dead(message.execution_id)
             case ResumeExecution():
@@ -129,8 +133,12 @@ class SwallowedCheck:
                 return home[0] != "routing" or self._was_routed(home, message)
 
     def _was_published(self, message: Publish | Restore) -> bool:
-        made = publication_of(message.shell, message.command_id) in self._authority.lives
-        return made or message.command_id in self._deliveries.answers
+        life = self._authority.lives.get(publication_of(message.shell, message.command_id))
+        made = life is not None and life.requested.asked == asked_of(message)
+        return made or self._was_answered(message)
+
+    def _was_answered(self, message: Command) -> bool:
+        return (message.command_id, asked_of(message)) in self._deliveries.answers
 
     def _was_routed(self, home: Home, message: object) -> bool:
         meetings = self._meetings[home]

@@ -15,7 +15,7 @@ from typing import Any
 from interlock.domain import sharding
 from interlock.domain.executions.execution.decide import Invocation
 from interlock.domain.executions.execution.events import BookmarkCreated, ExecutionStarted
-from interlock.domain.messages import CancelExecution, Publish, RepairProjection, Restore, Unpublish
+from interlock.domain.messages import CancelExecution, Publish, RepairProjection, Restore, StartTestRun, Unpublish
 from interlock.domain.progress import Progress
 from interlock.log.faults import LANDS, SEEN, AskOutcome, SendOutcome
 from interlock.log.group import MemoryPositions, ReadingGroup
@@ -32,7 +32,8 @@ from tests.simulation.checks import Seen, Violation
 from tests.simulation.checks.judge import Judge
 from tests.simulation.checks.story import CODEC, SETTINGS, TOPICS, Asked, Decided, Heard, Landed, Step, Story, Written
 from tests.simulation.checks.tape import Home
-from tests.simulation.ledger import Command, Ledger, Told
+from tests.simulation.checks.trials import reference_of, run_of
+from tests.simulation.ledger import Command, Ledger, Sent, Told
 
 
 class _Late:
@@ -73,7 +74,7 @@ class Teller:
         self.log = MemoryLog(self.broker, faults=_Late())
         self.users = MemoryLog(self.broker)
         self.steps: list[Step] = []
-        self.sent = 0
+        self.ledger = Ledger()
         self.assignments: dict[str, tuple[FixedAssignment, int]] = {}
         chance = random.Random(1)
         backend = Backend(
@@ -106,10 +107,11 @@ class Teller:
             log=self.users,
             topics=TOPICS,
             codec=CODEC,
-            ledger=Ledger(),
+            ledger=self.ledger,
             now_ms=self.clock.now_ms,
             engines=lambda: [self.engine],
             views=lambda: self.views,
+            references_ms=SETTINGS.test_reference_s * 1000,
         )
         return Judge(seen)
 
@@ -161,27 +163,35 @@ class Teller:
 
     async def ask(self, what: Command) -> None:
         """Sends a command and hears its answer."""
-        number, self.sent = self.sent, self.sent + 1
-        self.steps.append(Asked(self.clock.now_ms(), what, None))
+        entry = self._sends(what, None)
         if isinstance(what, Publish | Restore | Unpublish):
             answer = await self.gateway.publish(what, 30.0)
+        elif isinstance(what, StartTestRun):
+            answer = await self.gateway.start_test_run(what, 30.0)
         elif isinstance(what, RepairProjection):
             answer = await self.gateway.repair(what, 30.0)
         else:
             answer = await self.gateway.cancel(what, 30.0)
         assert answer.status != "pending", answer
-        self.steps.append(Heard(number, Told(self.clock.now_ms(), answer.status, answer.body)))
+        self._hears(entry, Told(self.clock.now_ms(), answer.status, answer.body))
         await asyncio.sleep(0.1)
 
     async def emit(self, value: dict[str, object] | bytes) -> None:
         """Writes a stimulus."""
-        number, self.sent = self.sent, self.sent + 1
         data = value if isinstance(value, bytes) else json.dumps({"type": "Event", **value}).encode()
         shard = TOPICS.user("stimuli")
-        self.steps.append(Asked(self.clock.now_ms(), data, shard))
+        entry = self._sends(data, shard)
         offset = await self.users.send(shard, [Record(b"any", data)])
-        self.steps.append(Heard(number, Told(self.clock.now_ms(), "landed", {}, offset)))
+        self._hears(entry, Told(self.clock.now_ms(), "landed", {}, offset))
         await asyncio.sleep(1.0)
+
+    def _sends(self, what: Command | bytes, shard: Shard | None) -> Sent:
+        self.steps.append(Asked(self.clock.now_ms(), what, shard))
+        return self.ledger.send("client", self.clock.now_ms(), what, shard)
+
+    def _hears(self, entry: Sent, told: Told) -> None:
+        self.steps.append(Heard(entry.number, told))
+        entry.told.append(told)
 
     async def order(self, order_id: str, key: str = "") -> None:
         """Places an order."""
@@ -319,7 +329,29 @@ async def _happen(teller: Teller) -> None:
     await asyncio.sleep((over_ms - teller.clock.now_ms()) / 1000 + 0.5)
     await teller.pay("o4", "p4", ttl="PT1H", deliver="one")
     await teller.ask(teller.restore("back"))
+    await teller.ask(_trial("t1", document=document("orders", "order.placed", "try")))
+    await teller.ask(_trial("t2", reference_id=reference_of("default", "t1")))
+    await teller.pay("o1", "p5", testRun=run_of("default", "t2"))
+    await teller.ask(_trial("t3", definition_id="orders", version="of nobody"))
+    await teller.ask(_trial("v2", document=document("orders", "order.placed", "try")))
     await asyncio.sleep(120.0)
+    await teller.ask(_trial("t4", reference_id=reference_of("default", "t1")))
+
+
+def _trial(
+    command_id: str, *, document: str = "", definition_id: str = "", version: str = "", reference_id: str = ""
+) -> StartTestRun:
+    return StartTestRun(
+        command_id=command_id,
+        shell="default",
+        document=document,
+        definition_id=definition_id,
+        version=version,
+        reference_id=reference_id,
+        data='{"order_id":"o1"}',
+        requested_by="client",
+        requested_at_ms=1_700_000_000_000,
+    )
 
 
 def _publish(command_id: str, text: str, expect_revision: int | None) -> Publish:
