@@ -1,10 +1,11 @@
 """Disks that are full for a while: what a process then writes fails, to its views in the midst of a transaction and to
-its snapshots behind the last block.
+its snapshots behind the last block. And disks that are slow: the process stands still until its write has ended.
 
 A full disk takes a small write now and then, where it doesn't take a large one; so each write has its own chance. What
 is only read is read. What would surprise: requests and reports of operators are written all the same.
 """
 
+import asyncio
 import errno
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Generator
@@ -25,8 +26,9 @@ _MAKE_TABLES: Final = "_make_tables"
 
 
 @contextmanager
-def views_on_disks_of(sky: Sky) -> Generator[None, None, None]:
-    """Until it is left, what a simulated process stores in a view fails while its disk is full."""
+def views_on_disks_of(sky: Sky, stall: Callable[[str, float], None]) -> Generator[None, None, None]:
+    """Until it is left, what a simulated process stores in a view fails while its disk is full, and is waited for by
+    `stall` where its disk is slow."""
     original: Callable[..., object] = getattr(Store, _DO)
     making: Callable[..., None] = getattr(Store, _MAKE_TABLES)
 
@@ -37,6 +39,9 @@ def views_on_disks_of(sky: Sky) -> Generator[None, None, None]:
             # Behind the work, so that a transaction that isn't one shows.
             if connection.total_changes > before:
                 refuse(store)
+                process = IN_PROCESS.get()
+                if takes_s := sky.disk_takes_s(process, f"view {store.path.name}"):
+                    stall(process, takes_s)
             return result
 
         return original(store, written)
@@ -73,3 +78,4 @@ class SnapshotsOnDisk(MemorySnapshots):
             yield block
         if self._sky.disk_full(self._process, f"snapshot {name}"):
             raise OSError(errno.ENOSPC, "No space left on device")
+        await asyncio.sleep(self._sky.disk_takes_s(self._process, f"snapshot {name}"))

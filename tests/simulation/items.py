@@ -354,6 +354,16 @@ class FullDiskItem(Item):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SlowDiskItem(Item):
+    """For a while some of what a process writes to its disk takes long, and the process stands still meanwhile."""
+
+    process: str
+    for_s: float
+
+    kinds: ClassVar = ("slow disk",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DropItem(Item):
     """An operator throws the rows of a view away."""
 

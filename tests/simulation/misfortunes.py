@@ -30,6 +30,7 @@ from tests.simulation.items import (
     PauseItem,
     ReleaseItem,
     ReorderItem,
+    SlowDiskItem,
     Topic,
     TwinItem,
     Weather,
@@ -185,6 +186,10 @@ class Misfortunes:
         """Long enough to meet something, where views are written all the time."""
         for_s = round(self._chance.uniform(8.0, 16.0), 3)
         return FullDiskItem(at_s=self._at(0.1, 0.5), seed=self._seed(), process=process, for_s=for_s)
+
+    def _slow(self, process: str) -> SlowDiskItem:
+        for_s = round(self._chance.uniform(8.0, 16.0), 3)
+        return SlowDiskItem(at_s=self._at(0.1, 0.6), seed=self._seed(), process=process, for_s=for_s)
 
     def _drop(self) -> DropItem:
         return DropItem(at_s=self._at(0.1), seed=self._seed(), view=self._chance.choice(VIEWS))

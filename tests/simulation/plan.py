@@ -285,7 +285,8 @@ class _Artist(Misfortunes):
             expects, owner = self._chance.choices(EXPECTED, (6, 4, 2, 1))[0], self._chance.choice((*TEAMS, "", ""))
             items.append(replace(self._preflight(), expects=expects, owner=owner))
         items += [self._full(HOLDER) for _ in range(1 + lean.disks)]
-        return [*items, self._full(self._chance.choice(WORKERS))]
+        items.append(self._full(self._chance.choice(WORKERS)))
+        return [*items, self._slow(HOLDER), self._slow(self._chance.choice(WORKERS))]
 
     def _owned(self, number: int) -> list[Item]:
         """A slot comes to be somebody's, seldom the one that most publish to; then its owner, others and nobody in

@@ -176,6 +176,8 @@ class Process:
         self.clock = LoopClock(asyncio.get_running_loop())
         self._world = world
         self._lives = 0
+        self._pauses = 0
+        """Reasons why it stands still now."""
         self._life: _Life | None = None
 
     @property
@@ -238,16 +240,19 @@ class Process:
         if self._life is None:
             return
         gate = self._life.gate
-        self._world.trace.add(self.name, f"stands still for {seconds:g} s")
-        gate.running.clear()
-        self._world.stand(self.name, still=True)
+        self._stand_still(gate, seconds)
         try:
             await asyncio.sleep(seconds)
         finally:
             # Also where the run ends meanwhile: what waits for it has to end then.
-            self._world.stand(self.name, still=False)
-            gate.running.set()
-        self._world.trace.add(self.name, "wakes up")
+            self._wake_up(gate)
+
+    def stall(self, seconds: float) -> None:
+        """Lets it stand still for so long once the step that it makes has ended, as one that waits for its disk."""
+        if self._life is not None:
+            gate = self._life.gate
+            self._stand_still(gate, seconds)
+            asyncio.get_running_loop().call_later(seconds, self._wake_up, gate)
 
     def assign(self, topic: str, shards: frozenset[int]) -> None:
         """Tells it which shards of a topic are its own now."""
@@ -299,6 +304,19 @@ class Process:
         engine = self._engine(self._life, ends_connection=True)
         self.engines.append(engine)
         await engine.start()
+
+    def _stand_still(self, gate: Gate, seconds: float) -> None:
+        self._world.trace.add(self.name, f"stands still for {seconds:g} s")
+        self._pauses += 1
+        gate.running.clear()
+        self._world.stand(self.name, still=True)
+
+    def _wake_up(self, gate: Gate) -> None:
+        self._pauses -= 1
+        if not self._pauses:
+            self._world.stand(self.name, still=False)
+            gate.running.set()
+            self._world.trace.add(self.name, "wakes up")
 
     def _engine(self, life: "_Life", *, ends_connection: bool) -> Engine:
         world = self._world

@@ -186,7 +186,7 @@ class _Run:
             try:
                 with (
                     self._judge.watching(),
-                    views_on_disks_of(world.sky),
+                    views_on_disks_of(world.sky, lambda process, seconds: world.processes[process].stall(seconds)),
                     watching(lambda: loop.steps, STEP_CPU_S_MAX),
                 ):
                     await self._guarded()

@@ -25,7 +25,7 @@ from interlock.log.faults import (
 )
 from interlock.log.port import Record, Shard
 from interlock.processors.ports import Topics
-from tests.simulation.items import BatchItem, FullDiskItem, LagItem, ReorderItem, WeatherItem
+from tests.simulation.items import BatchItem, FullDiskItem, LagItem, ReorderItem, SlowDiskItem, WeatherItem
 from tests.simulation.trace import IN_PROCESS, Trace
 
 ROUGH: Final = FaultRates(
@@ -52,6 +52,9 @@ FAST_S: Final = 0.01
 
 FULL_DISK_FAILS: Final = 0.85
 """How likely a write fails while the disk is full."""
+SLOW_DISK_S: Final = 6.0
+"""The longest that a write takes while the disk is slow. Nine of ten take less than a tenth of a second: long ones
+alone would leave time for few of them."""
 
 
 class Sky:
@@ -66,6 +69,7 @@ class Sky:
         self.lags: list[LagItem] = []
         self.full_disks: dict[FullDiskItem, random.Random] = {}
         """With the chance of each write."""
+        self.slow_disks: dict[SlowDiskItem, random.Random] = {}
         self._topics = topics
         self._trace = trace
         self._kinds = kinds
@@ -83,6 +87,7 @@ class Sky:
         self.slow_inboxes.clear()
         self.lags.clear()
         self.full_disks.clear()
+        self.slow_disks.clear()
 
     def armed_for(self, shard: Shard) -> BatchItem | None:
         """The fault that this batch takes, if one waits for it."""
@@ -121,12 +126,20 @@ class Sky:
                 return True
         return False
 
+    def disk_takes_s(self, process: str, what: str) -> float:
+        """How long a process's disk takes to write this."""
+        for item, chance in self.slow_disks.items():
+            if item.process == process:
+                self.count_once(item, f"{what} takes long to be written")
+                return SLOW_DISK_S * chance.random() ** 40
+        return 0.0
+
     def count(self, kind: str, what: str) -> None:
         """A fault came true."""
         self._kinds[kind] += 1
         self._trace.add(IN_PROCESS.get(), f"FAULT {kind}: {what}")
 
-    def count_once(self, item: WeatherItem | ReorderItem | LagItem | FullDiskItem, what: str) -> None:
+    def count_once(self, item: WeatherItem | ReorderItem | LagItem | FullDiskItem | SlowDiskItem, what: str) -> None:
         """A fault that lasts came true for the first time."""
         if id(item) not in self._seen:
             self._seen[id(item)] = None

@@ -23,6 +23,7 @@ from tests.simulation.items import (
     PauseItem,
     ReleaseItem,
     ReorderItem,
+    SlowDiskItem,
     TwinItem,
     WeatherItem,
 )
@@ -66,6 +67,10 @@ class Troubles:
                 world.sky.full_disks[item] = random.Random(item.seed)
                 await asyncio.sleep(item.for_s)
                 world.sky.full_disks.pop(item, None)
+            case SlowDiskItem():
+                world.sky.slow_disks[item] = random.Random(item.seed)
+                await asyncio.sleep(item.for_s)
+                world.sky.slow_disks.pop(item, None)
             case MoveItem():
                 world.deal(chance)
                 self._count(item, "shards move")
