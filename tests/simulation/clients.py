@@ -95,7 +95,7 @@ class Clients:
             case CancelItem():
                 await self._cancel(item)
             case PreflightItem():
-                self._preflight(item)
+                self._preflight(self._seasoned(item) if item.seasoned else item)
             case RebuildItem():
                 self._rebuild(item)
             case VerifyItem():
@@ -377,6 +377,14 @@ class Clients:
             await asyncio.sleep(chance.uniform(0.0, AGAIN_S))
 
     # ---- looking --------------------------------------------------------------------------------------------------
+
+    def _seasoned(self, item: PreflightItem) -> PreflightItem:
+        slots = [slot for slot, revision in self._revisions.items() if revision >= 2]
+        if not slots:
+            return item
+        name, slot = random.Random(item.seed).choice(slots)
+        definition = next(index for index, one in enumerate(DEFINITIONS) if one.name == name)
+        return replace(item, definition=definition, slot=None if slot == "default" else slot)
 
     def _preflight(self, item: PreflightItem) -> None:
         engines = self._world.holder.engines

@@ -142,6 +142,8 @@ class PreflightItem(Item):
     of: Change = "publish"
     names: Named = "none"
     """Which publication a restore names."""
+    seasoned: bool = False
+    """Whether it is of a slot that has changed twice or more as far as clients heard, if there is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

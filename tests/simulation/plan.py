@@ -9,7 +9,7 @@ out changes nothing about the others, which is what makes a run that fails shrin
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, get_args
 
 from tests.simulation.items import (
     EXPECTED,
@@ -25,6 +25,7 @@ from tests.simulation.items import (
     FollowItem,
     Item,
     MalformedItem,
+    Named,
     PreflightItem,
     PublishItem,
     RebuildItem,
@@ -339,7 +340,8 @@ class _Artist(Misfortunes):
                 owner=chance.choice((*TEAMS, "", "")),
                 take_over=chance.random() < 0.2,
             )
-            items.append(replace(ahead, names=chance.choice(("none", "none", "heard of", "heard of", "unheard of"))))
+            names: Named = chance.choices(get_args(Named), (5, 4, 1))[0]
+            items.append(replace(ahead, names=names, seasoned=chance.random() < 0.8))
         return items
 
     def _trial(self, number: int) -> list[Item]:
@@ -352,7 +354,7 @@ class _Artist(Misfortunes):
             seed=self._seed(),
             command_id=f"trial-{number}",
             definition=definition,
-            number=chance.randint(1, self._steps // 4),
+            number=chance.randint(1, 1 + self._steps // 4),
             draft=chance.randint(1, self._versions) if chance.random() < 0.6 else 0,
             patient=chance.random() < 0.8,
         )

@@ -146,7 +146,7 @@ def a_preflight_of_an_unpublish_looks_at_no_owner() -> Swaps:
     return [(preflight, "aim", aim)]
 
 
-@publishing.bug(lean=Lean(preflights=30, slots=6))
+@publishing.bug(lean=Lean(preflights=30, slots=16))
 def a_preflight_of_a_restore_passes_over_the_last_one_of_an_empty_slot() -> Swaps:
     """Who looks ahead at a slot that is empty is told that it would get back what it had before the last one. The
     mistake: to think of a slot that selects something."""
