@@ -17,7 +17,7 @@ What would surprise: folding and writing happen on the event loop, in transactio
 their events. A lone append is stored at once. A live view that has just written rests for some times as long as that
 took, so the busier the loop, the more appends share a transaction.
 That is into the file's write-ahead log; from there a thread brings them into the file, which means waiting for the
-disk, and until it has the view writes no more.
+disk. The view writes on meanwhile, and then waits only for the little that has come in the time (`_bring`).
 """
 
 import asyncio
@@ -122,8 +122,8 @@ class Projector:
         self._failure: ViewStopped | None = None
         self._rests_until_s = 0.0
         """By the loop's time."""
-        self._checkpoints: list[asyncio.Future[None]] = []
-        """The last one, once there was any."""
+        self._bringing: asyncio.Future[None] | None = None
+        """The checkpoint that the view writes on beside, until another one has followed it."""
         self._arrived = Waiters()
         self._room = Waiters()
 
@@ -157,7 +157,8 @@ class Projector:
         finally:
             for reader in readers:
                 reader.cancel()
-            await asyncio.gather(*readers, *self._checkpoints, return_exceptions=True)
+            # Also the thread has to have ended before anybody closes the file, or deletes it.
+            await asyncio.gather(*readers, *([self._bringing] if self._bringing else []), return_exceptions=True)
 
     async def _round(self) -> None:
         """Stores what there is, or waits until there is something."""
@@ -172,14 +173,16 @@ class Projector:
             ended_s = time_s()
             self._rests_until_s = ended_s + min(RESTS * (ended_s - began_s), REST_S_MAX)
             self._room.wake()
-        self._settle()
+        moved = self._settle() or bool(batch)
         if self._is_caught_up():
             await self._stored(self._store.mark_caught_up)
             self.caught_up = True
             self._changed()
             # While that was stored more may have arrived, so it is looked for again and not waited for.
             return
-        self._changed()
+        if moved:
+            # Whoever waits for news looks at the rows, so nobody is woken for nothing.
+            self._changed()
         if batch:
             # The others on this loop have their turn between two transactions.
             await asyncio.sleep(0)
@@ -234,22 +237,39 @@ class Projector:
                 f"the view {self._view.name!r} has stopped: {error}; run a release that can, "
                 "or rebuild the view if its fold was mended"
             ) from error
-        if self._store.checkpoint_due:
-            await self._checkpoint()
         self._places.update(places)
+        await self._bring()
 
-    async def _checkpoint(self) -> None:
-        """Waits, while others run, until what was stored is in the file itself; `run` doesn't end before it is."""
-        self._checkpoints = [asyncio.get_running_loop().run_in_executor(None, self._store.checkpoint)]
+    async def _bring(self) -> None:
+        """Has a thread bring what was stored into the file itself, by two checkpoints, one after the other.
+
+        The first takes as long as the disk does for thousands of rows, and the view writes on: a publish may wait for
+        its next rows. The second has only those of that time to bring, and the view waits for it: SQLite uses a
+        write-ahead log anew once everything in it is in the file, which never comes to pass while something is added.
+        """
+        if self._bringing is None:
+            if self._store.checkpoint_due:
+                self._bringing = self._checkpoint()
+        elif self._bringing.done():
+            await self._brought(self._bringing)
+            self._bringing = self._checkpoint()
+            await self._brought(self._bringing)
+            self._bringing = None
+
+    def _checkpoint(self) -> asyncio.Future[None]:
+        return asyncio.get_running_loop().run_in_executor(None, self._store.checkpoint)
+
+    async def _brought(self, checkpoint: asyncio.Future[None]) -> None:
         # The rows are stored already; where the file can't be used now, the next transaction says so.
         with suppress(StoreAway, StoreBroken):
-            await asyncio.shield(self._checkpoints[0])
+            await asyncio.shield(checkpoint)
 
-    def _settle(self) -> None:
-        """Notes how far everything is stored."""
-        for intake in self._intakes.values():
-            if not intake.appends:
-                intake.stored_to = intake.read_to
+    def _settle(self) -> bool:
+        """Notes how far everything is stored; tells whether that is further than before."""
+        settled = [each for each in self._intakes.values() if not each.appends and each.stored_to != each.read_to]
+        for intake in settled:
+            intake.stored_to = intake.read_to
+        return bool(settled)
 
     def _is_caught_up(self) -> bool:
         return not self.caught_up and all(
