@@ -2,7 +2,6 @@
 
 import asyncio
 import sqlite3
-import threading
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -12,12 +11,10 @@ import pytest
 from interlock.log.faults import AskOutcome, ScriptedFaults
 from interlock.log.frame import Append
 from interlock.log.port import Shard
-from interlock.projections import store
 from interlock.projections.executions.fold import VIEW as EXECUTIONS
 from interlock.projections.executions.query import SqliteExecutions
 from interlock.projections.executions.store import EXECUTIONS as RUNS
 from interlock.projections.executions.store import STEPS
-from interlock.projections.files import ViewFiles
 from interlock.projections.host import ViewHost
 from interlock.projections.projector import EVENTS_PER_TRANSACTION_MAX, REST_S_MAX, RESTS, Projector
 from interlock.projections.reader import ViewReader
@@ -52,14 +49,6 @@ def runs_of(directory: Path) -> dict[str, int]:
         steps = snapshot.select(STEPS, "1")
     reader.close()
     return {run.execution_id: sum(step.execution_id == run.execution_id for step in steps) for run in runs}
-
-
-def rows_in_the_file(path: Path) -> int:
-    """How many runs are in a file itself, whatever its write-ahead log holds."""
-    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
-        (count,) = connection.execute("SELECT COUNT(*) FROM executions").fetchone()
-    assert isinstance(count, int)
-    return count
 
 
 class Breaker:
@@ -240,38 +229,6 @@ def test_a_lone_append_is_stored_at_once_and_those_close_behind_it_together(
     monkeypatch.setattr(Store, "transact", counting)
     with asyncio.Runner(loop_factory=lambda: VirtualLoop(jump)) as runner:
         runner.run(main())
-
-
-async def test_a_view_writes_on_while_a_thread_brings_rows_into_its_file_and_waits_only_for_the_rest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A publish waits for the view's next rows, and the disk may take long for thousands of earlier ones.
-
-    Behind the second checkpoint everything is in the file, so its write-ahead log is used anew.
-    """
-    goes_on = threading.Event()
-    begun: list[str] = []
-    checkpoint = Store.checkpoint
-
-    def slow(self: Store) -> None:
-        begun.append("first" if not begun else "second")
-        assert goes_on.wait(PATIENCE_S)
-        checkpoint(self)
-
-    monkeypatch.setattr(Store, "checkpoint", slow)
-    monkeypatch.setattr(store, "ROWS_PER_CHECKPOINT", 1)
-    journals = Journals()
-    async with projecting(journals, tmp_path) as host:
-        for name in ("one", "two", "three"):
-            append = await journals.commit("executions", *whole_run(name))
-            assert await host.reached({journals.shard("executions"): append.frame.number}, PATIENCE_S)
-            assert begun == ["first"]
-        goes_on.set()
-        while begun == ["first"]:
-            await journals.commit("executions", *whole_run(f"{len(runs_of(tmp_path))}"))
-            await caught_up(host)
-        runs = runs_of(tmp_path)
-        assert rows_in_the_file(ViewFiles(tmp_path, EXECUTIONS.name).path(1)) == len(runs) > 3
 
 
 def test_whoever_waits_for_news_of_a_view_is_woken_once_for_what_is_stored_together(tmp_path: Path) -> None:
