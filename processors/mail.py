@@ -5,7 +5,7 @@ promised it, with its topic's id), `number` (its place among what that source se
 publishing position that it rests on), and what tracing and audit need. A message without a source is from a client.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from interlock.domain.frozen import frozen
 from interlock.log.frame import Append, is_event
@@ -85,11 +85,23 @@ def recorded(codec: Codec, journal: Shard, offset: int, value: bytes) -> object:
         raise Unfoldable(f"expected an entry that can be read at {journal}@{offset}, found: {error}") from error
 
 
-def recorded_events(codec: Codec, journal: Shard, append: Append) -> Iterator[tuple[str, object]]:
-    """Stream and event of each event of an append, in order. Raises `Unfoldable` where it comes to one that is none."""
+def recorded_events(
+    codec: Codec, journal: Shard, append: Append, passed_over: Collection[bytes] = ()
+) -> Iterator[tuple[str, object]]:
+    """Stream and event of each event of an append, in order; none of the types that are `passed_over`, by their names.
+
+    Raises `Unfoldable` where it comes to one that is none.
+    """
     for entry in append.entries:
-        if is_event(entry):
+        if is_event(entry) and not (passed_over and _type(entry) in passed_over):
             yield entry.key.decode("utf-8", "surrogatepass"), recorded(codec, journal, entry.offset, entry.value)
+
+
+def _type(entry: Stored) -> bytes:
+    for name, value in entry.headers:
+        if name == "type":
+            return value
+    return b""
 
 
 def receive(codec: Codec, inbox: str, stored: Stored) -> Received:

@@ -5,22 +5,29 @@ against it. It only moves forward, and only as far as it is told: a copy that wa
 what was so at that very position, and what merely lags is never taken for wrong.
 
 What would surprise: publications that have come to their end are forgotten, since nothing calls for rows of them, and
-what calls for none (claims, references, unpublishes) is passed over; so it takes the memory of what has authority, not
-of history.
+what calls for none (claims, references, unpublishes, how far an activation is answered) is passed over unread; so it
+takes the memory of what has authority, not of history, and less than half the time of a fold of everything.
 """
 
 from collections import deque
-from typing import Final
+from typing import Final, get_args
 
+from interlock.domain.publishing.claims.events import ClaimsChanged
+from interlock.domain.publishing.executable.events import ExecutableSaved
 from interlock.domain.publishing.publication.events import (
     PublicationEvent,
     PublicationFailed,
     PublicationRequested,
     PublicationRetired,
+    PublicationServed,
     PublicationSuperseded,
+    RoutingShardReached,
 )
+from interlock.domain.publishing.reconciliation.events import ProjectionRepaired
+from interlock.domain.publishing.reference.events import SourceReferenceEvent
 from interlock.domain.publishing.shard import PublishingShard
 from interlock.domain.publishing.slot.events import SlotEvent
+from interlock.domain.publishing.unpublish.events import UnpublishEvent
 from interlock.log.frame import Append
 from interlock.log.journal import Breath, JournalReader
 from interlock.log.port import Log, LogError, Shard
@@ -31,6 +38,16 @@ from interlock.processors.ports import Codec
 APPENDS_AT_ONCE: Final = 100
 """Appends that are folded before others on the loop have their turn, at the latest."""
 _ENDS = (PublicationFailed, PublicationSuperseded, PublicationRetired)
+_CALL_FOR_NO_ROWS: Final = (
+    ClaimsChanged,
+    ExecutableSaved,
+    ProjectionRepaired,
+    PublicationServed,
+    RoutingShardReached,
+    *get_args(SourceReferenceEvent),
+    *get_args(UnpublishEvent),
+)
+"""They are most of what a publish records. What this release doesn't know is not among them, and stops the fold."""
 
 
 class Truth:
@@ -46,6 +63,7 @@ class Truth:
         self._journal = journal
         self._codec = codec
         self._wait_s = wait_s
+        self._passed_over = frozenset(codec.type_name(each).encode() for each in _CALL_FOR_NO_ROWS)
         self._ahead: deque[Append] = deque()
         self._breath = Breath()
 
@@ -64,7 +82,7 @@ class Truth:
                 leisure.begin()
                 continue
             append = self._ahead.popleft()
-            for stream, event in recorded_events(self._codec, self._journal, append):
+            for stream, event in recorded_events(self._codec, self._journal, append, self._passed_over):
                 self._apply(stream, event)
             self.position = append.frame.number
             await self._breath.after(append.frame.size)
@@ -89,5 +107,5 @@ class Truth:
                 if isinstance(event, _ENDS):
                     del self.shard.publications[event.publication_id]
             case _:
-                # Of one that has ended, for its shards may reach it still; or of what calls for no rows.
+                # Of one that has ended.
                 pass

@@ -15,7 +15,9 @@ from interlock.domain.publishing.publication.events import (
 )
 from interlock.domain.publishing.reconciliation.called import Called, called_for
 from interlock.domain.publishing.reference.events import SourceReferenceCreated
+from interlock.log.frame import Entry
 from interlock.log.port import LogError
+from interlock.processors.mail import Unfoldable
 from interlock.processors.reconciler import CannotCompare, Held, Outcome, Reconciler
 from interlock.processors.truth import Truth
 from interlock.projections.compare import KeyedRow
@@ -226,3 +228,21 @@ async def test_what_calls_for_no_rows_takes_no_memory() -> None:
     shard = truth.shard
     assert (shard.references, shard.selected, shard.ledgers, shard.executables) == ({}, {}, {}, set())
     assert called_for(shard, "p2").standing == "active"
+
+
+async def test_what_calls_for_no_rows_is_passed_over_unread_and_what_nobody_knows_is_not() -> None:
+    journals = Journals()
+    await story(journals)
+    headers = (("revision", b"9"), ("time", b"0"))
+    unread = Entry("event", b"publication:p2", b"no event", (("type", b"publishing.RoutingShardReached"), *headers))
+    unknown = Entry("event", b"publication:p2", b"no event", (("type", b"publishing.SomethingNew"), *headers))
+    shard = journals.shard("publishing")
+    truth = Truth(journals.log, shard, CODEC, wait_s=0.01)
+    await journals.raw(shard, [unread])
+    after = await journals.commit("publishing", *prepared("p3"))
+    await truth.advance(after.frame.number)
+    assert called_for(truth.shard, "p2").standing == "active"
+    await journals.raw(shard, [unknown])
+    end = await journals.commit("publishing", *prepared("p3"))
+    with pytest.raises(Unfoldable):
+        await truth.advance(end.frame.number)
