@@ -5,6 +5,7 @@ from collections import deque
 
 from interlock.domain.frozen import frozen
 from interlock.log.port import Reader, Stored, Unavailable
+from interlock.log.waiters import Waiters
 
 BYTES_MAX = 32 << 20
 """How much is read ahead, where records are large."""
@@ -28,18 +29,21 @@ class Mailbox:
         self._records_max = records_max
         self._bytes = 0
         """What the values of the records take."""
-        self._arrived = asyncio.Event()
+        self._woken = False
+        """Whether the next `wait` has nothing to wait for."""
+        self._arrived = Waiters()
         self._space = asyncio.Event()
         self._space.set()
 
     def put(self, item: object) -> None:
         """Takes a report of one of the owner's tasks."""
         self._items.append(Local(item))
-        self._arrived.set()
+        self.wake()
 
     def wake(self) -> None:
         """Ends a `wait` although nothing came (a stop, a due time that moved)."""
-        self._arrived.set()
+        self._woken = True
+        self._arrived.wake()
 
     def put_back(self, items: list[Item]) -> None:
         """Puts items that were taken, and not used, in front again."""
@@ -51,7 +55,7 @@ class Mailbox:
         items = list(self._items)
         self._items.clear()
         self._bytes = 0
-        self._arrived.clear()
+        self._woken = False
         self._space.set()
         return items
 
@@ -63,10 +67,8 @@ class Mailbox:
             # A due time is served at once, and yet the tasks that serve it get their turn.
             await asyncio.sleep(0)
             return
-        waiter = asyncio.ensure_future(self._arrived.wait())
-        await asyncio.wait((waiter,), timeout=timeout_s)
-        if not waiter.done():
-            waiter.cancel()
+        if not self._woken:
+            await self._arrived.wait(timeout_s)
 
     async def fill(self, reader: Reader, wait_s: float) -> None:
         """Reads an inbox for ever, as far ahead as the bound allows; waits while the log is away."""
@@ -82,4 +84,4 @@ class Mailbox:
             if records:
                 self._items.extend(records)
                 self._bytes += sum(len(stored.value) for stored in records)
-                self._arrived.set()
+                self.wake()
