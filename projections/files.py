@@ -33,6 +33,8 @@ class ViewFiles:
         self.link = directory / f"{view}.sqlite"
         """The file that serves, for `sqlite3` and whoever else looks."""
         self._view = view
+        # Every question to the view looks at the link.
+        self._name = re.compile(rf"{re.escape(view)}\.([0-9]+)\.sqlite")
         self._lock: int | None = None
 
     def hold(self) -> None:
@@ -122,7 +124,7 @@ class ViewFiles:
         return self.directory / f"{self._view}.lock"
 
     def _generation(self, name: str) -> int | None:
-        found = re.fullmatch(rf"{re.escape(self._view)}\.([0-9]+)\.sqlite", name)
+        found = self._name.fullmatch(name)
         return None if found is None else int(found[1])
 
 
