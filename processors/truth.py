@@ -10,6 +10,7 @@ takes the memory of what has authority, not of history, and less than half the t
 """
 
 from collections import deque
+from collections.abc import Iterator
 from typing import Final, get_args
 
 from interlock.domain.publishing.claims.events import ClaimsChanged
@@ -32,7 +33,7 @@ from interlock.log.frame import Append
 from interlock.log.journal import Breath, JournalReader
 from interlock.log.port import Log, LogError, Shard
 from interlock.processors.leisure import Leisure
-from interlock.processors.mail import recorded_events
+from interlock.processors.mail import Unfoldable, recorded_events
 from interlock.processors.ports import Codec
 
 APPENDS_AT_ONCE: Final = 100
@@ -65,6 +66,8 @@ class Truth:
         self._wait_s = wait_s
         self._passed_over = frozenset(codec.type_name(each).encode() for each in _CALL_FOR_NO_ROWS)
         self._ahead: deque[Append] = deque()
+        self._under_way: Iterator[tuple[str, object]] | None = None
+        """What is left to fold of the first of them, where somebody has begun with it."""
         self._breath = Breath()
 
     async def advance(self, position: int) -> None:
@@ -81,13 +84,28 @@ class Truth:
                     )
                 leisure.begin()
                 continue
-            append = self._ahead.popleft()
-            for stream, event in recorded_events(self._codec, self._journal, append, self._passed_over):
-                self._apply(stream, event)
+            append = self._ahead[0]
+            await self._fold(append, leisure)
+            self._ahead.popleft()
             self.position = append.frame.number
             await self._breath.after(append.frame.size)
-            if leisure.due or self.position % APPENDS_AT_ONCE == 0:
+            if self.position % APPENDS_AT_ONCE == 0:
                 await leisure.rest()
+
+    async def _fold(self, append: Append, leisure: Leisure) -> None:
+        """Folds an append, of which there may be hundreds of events. Who was called off meanwhile goes on with the next
+        one; what can't be folded stops everybody, however often they ask."""
+        if self._under_way is None:
+            self._under_way = recorded_events(self._codec, self._journal, append, self._passed_over)
+        try:
+            for stream, event in self._under_way:
+                self._apply(stream, event)
+                if leisure.due:
+                    await leisure.rest()
+        except Unfoldable:
+            self._under_way = None
+            raise
+        self._under_way = None
 
     async def close(self) -> None:
         """Ends reading."""

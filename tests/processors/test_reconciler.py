@@ -1,7 +1,9 @@
 """What a pass compares, and with what: the slots at exactly the position of the rows."""
 
+import asyncio
 import itertools
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -17,6 +19,7 @@ from interlock.domain.publishing.reconciliation.called import Called, called_for
 from interlock.domain.publishing.reference.events import SourceReferenceCreated
 from interlock.log.frame import Entry
 from interlock.log.port import LogError
+from interlock.processors.leisure import Leisure
 from interlock.processors.mail import Unfoldable
 from interlock.processors.reconciler import CannotCompare, Held, Outcome, Reconciler
 from interlock.processors.truth import Truth
@@ -244,5 +247,31 @@ async def test_what_calls_for_no_rows_is_passed_over_unread_and_what_nobody_know
     assert called_for(truth.shard, "p2").standing == "active"
     await journals.raw(shard, [unknown])
     end = await journals.commit("publishing", *prepared("p3"))
-    with pytest.raises(Unfoldable):
-        await truth.advance(end.frame.number)
+    for _ in range(2):
+        with pytest.raises(Unfoldable):
+            await truth.advance(end.frame.number)
+    assert truth.position == after.frame.number
+
+
+async def test_a_pass_that_is_called_off_within_an_append_leaves_the_rest_of_it_to_the_next_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    journals = Journals()
+    end = await journals.commit(
+        "publishing", *candidate("p1"), *activation("p1", revision=1), *candidate("p2", revision=1)
+    )
+    truth = Truth(journals.log, journals.shard("publishing"), CODEC, wait_s=0.01)
+
+    async def called_off(_: Leisure) -> None:
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(Leisure, "due", True)
+    monkeypatch.setattr(Leisure, "rest", called_off)
+    publications: list[int] = []
+    while truth.position < end.frame.number:
+        with suppress(asyncio.CancelledError):
+            await truth.advance(end.frame.number)
+        publications.append(len(truth.shard.publications))
+    assert publications == sorted(publications)
+    assert {*publications} == {1, 2}
+    assert [called_for(truth.shard, each).standing for each in ("p1", "p2")] == ["active", "prepared"]
