@@ -24,6 +24,7 @@ from interlock.log.waiters import Waiters
 from interlock.projections.files import ViewFiles
 from interlock.projections.projector import Projector, TopicIds, ViewStopped
 from interlock.projections.recorded import Codec
+from interlock.projections.rows import R, Table
 from interlock.projections.status import Progress, Rebuilt, ShardStatus, Status, Verified
 from interlock.projections.store import Store, StoreAway, StoreBroken
 from interlock.projections.verify import compare, moment
@@ -193,6 +194,11 @@ class ViewHost:
     def caught_up(self) -> bool:
         """Whether the rows have reached the end that was seen at the start, and still move."""
         return self._copy is not None and self._copy.projector.caught_up and not self._copy.error
+
+    def rows(self, table: Table[R]) -> list[R]:
+        """All rows of a table of few, by the connection that writes them; others ask by `ViewReader`, which has to find
+        the copy that serves. Raises `StoreAway`, `StoreBroken`."""
+        return self._serving.store.rows(table)
 
     @property
     def error(self) -> str:

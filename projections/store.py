@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from interlock.log.journal import Position
 from interlock.log.port import Shard
-from interlock.projections.rows import digest
+from interlock.projections.rows import R, Table, digest
 from interlock.projections.sqlite_rows import SqliteRows, ddl, select_all
 from interlock.projections.view import View
 
@@ -113,6 +113,12 @@ class Store:
     def places(self) -> dict[Shard, Place]:
         """How far the rows are, for each shard that anything was folded from."""
         return self._do(lambda connection, _: read_places(connection))
+
+    def rows(self, table: Table[R]) -> list[R]:
+        """All rows of a table that are stored, in any order; for a table of few."""
+        return self._guarded(
+            lambda connection, _: [table.row_of(each) for each in select_all(connection, table, ordered=False)]
+        )
 
     def transact(self, fold: Callable[[SqliteRows], None], places: Mapping[Shard, Place]) -> None:
         """Lets `fold` change rows, and stores its changes with the places; what it raises changes nothing."""

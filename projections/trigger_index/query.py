@@ -4,7 +4,7 @@ from typing import Protocol
 
 from interlock.projections.reader import ViewReader
 from interlock.projections.trigger_index.offers import ROUTES, SCHEDULES, Offers, RouteRow, ScheduleRow
-from interlock.projections.trigger_index.store import ASKS, BINDINGS, AskRow, BindingRow
+from interlock.projections.trigger_index.store import BINDINGS, BindingRow
 
 
 class TriggerIndex(Protocol):
@@ -28,10 +28,6 @@ class TriggerIndex(Protocol):
 
     def schedules(self, shell: str) -> tuple[ScheduleRow, ...]:
         """The schedules of a shell's authorities, by definition, slot and claim."""
-        ...
-
-    def asks(self) -> tuple[AskRow, ...]:
-        """The preparations that were not recorded yet, the one with the nearest deadline first."""
         ...
 
 
@@ -71,8 +67,3 @@ class SqliteTriggerIndex:
         where = "shell = ? AND state = 'active' ORDER BY definition_id, slot_id, claim, binding_id"
         with self._reader.snapshot() as snapshot:
             return tuple(snapshot.select(SCHEDULES, where, (shell,)))
-
-    def asks(self) -> tuple[AskRow, ...]:
-        """The preparations that were not recorded yet, the one with the nearest deadline first."""
-        with self._reader.snapshot() as snapshot:
-            return tuple(snapshot.select(ASKS, "1 ORDER BY deadline_ms, publication_id"))

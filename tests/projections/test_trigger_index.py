@@ -14,12 +14,14 @@ from interlock.domain.publishing.publication.events import (
     PublicationSuperseded,
 )
 from interlock.domain.publishing.reconciliation.events import ProjectionRepaired, Standing
+from interlock.projections.files import ViewFiles
 from interlock.projections.reader import ViewReader
 from interlock.projections.rows import MemoryRows
+from interlock.projections.store import Store, StoreAway
 from interlock.projections.trigger_index.fold import VIEW, fold
 from interlock.projections.trigger_index.holder import TriggerIndexHolder
 from interlock.projections.trigger_index.query import SqliteTriggerIndex
-from interlock.projections.trigger_index.store import ASKS, BINDINGS, CANDIDATES
+from interlock.projections.trigger_index.store import ASKS, BINDINGS, CANDIDATES, AskRow
 from interlock.testing.virtual_time import run_virtual
 from tests.projections.journals import Journals, live, recorded
 from tests.projections.stories import PLACED, SHELL, SLOT, activation, candidate, of_publication, prepared, unpublish
@@ -138,14 +140,14 @@ def test_prepared_rows_are_seen_by_nobody_who_asks_for_authority(tmp_path: Path,
 
 
 def test_the_holder_answers_again_until_its_answer_is_recorded_and_a_rebuild_only_what_is_pending(
-    tmp_path: Path, reader: ViewReader
+    tmp_path: Path,
 ) -> None:
     """Proves: PRJ-02, PRJ-07."""
 
     async def main() -> None:
         journals = Journals()
         host = journals.host(VIEW, tmp_path)
-        holder = TriggerIndexHolder(host, SqliteTriggerIndex(reader))
+        holder = TriggerIndexHolder(host)
         await journals.commit("publishing", *candidate("p1"))
         await journals.commit("publishing", *prepared("p1"), *activation("p1", revision=1))
         await journals.commit("publishing", *candidate("p2", revision=1))
@@ -165,6 +167,33 @@ def test_the_holder_answers_again_until_its_answer_is_recorded_and_a_rebuild_onl
         await live(host)
         assert holder.pending_answers() == []
         await host.rebuild()
+        assert holder.pending_answers() == []
+        await host.close()
+
+    run_virtual(main())
+
+
+def test_rows_that_nobody_can_read_prepare_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither while the file can't be used, which passes, nor once somebody has deleted it.
+
+    Proves: PRJ-07.
+    """
+
+    def away(*_: object) -> list[AskRow]:
+        raise StoreAway("the disk is away")
+
+    async def main() -> None:
+        journals = Journals()
+        host = journals.host(VIEW, tmp_path)
+        holder = TriggerIndexHolder(host)
+        await journals.commit("publishing", *candidate("p1"))
+        await host.start()
+        await live(host)
+        with monkeypatch.context() as patched:
+            patched.setattr(Store, "rows", away)
+            assert holder.pending_answers() == []
+        assert len(holder.pending_answers()) == 1
+        ViewFiles(tmp_path, VIEW.name).remove(1)
         assert holder.pending_answers() == []
         await host.close()
 

@@ -257,7 +257,7 @@ class Engine:
             self.views[view.name] = host
         index = self.views[TRIGGER_INDEX.name]
         rows = SqliteTriggerIndex(ViewReader(directory, TRIGGER_INDEX))
-        holder = TriggerIndexHolder(index, rows)
+        holder = TriggerIndexHolder(index)
         preparation = Preparation(
             index,
             holder.pending_answers,
