@@ -21,8 +21,8 @@ YOUNG_MAX: Final = 4_000
 LOOKS_AT_MIDDLE: Final = 0
 """Behind one look and so many more, which are at what is new alone, the next is at what has lived through them too."""
 LOOKS_AT_ALL: Final = 5_000
-"""With so many of those comes one at everything, if it has grown by a quarter. It keeps the loop for a second where there
-are a million objects, for what the other looks have left behind: next to nothing in hours."""
+"""With so many of those comes one at everything, if it has grown by a quarter. It keeps the loop for a second where
+there are a million objects, for what the other looks have left behind: next to nothing in hours."""
 
 
 def look_seldom() -> None:
