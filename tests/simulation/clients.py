@@ -235,7 +235,7 @@ class Clients:
         given = [entry for entry in self.ledger.sent if isinstance(entry.what, changes)]
         if not given:
             return
-        first = chance.choice(given)
+        first = given[-1] if item.of_last else chance.choice(given)
         message = self._other(item, first.command_id)
         known = self.ledger.by_command[first.command_id]
         entry = next((each for each in known if each.asked == asked_of(message)), None)

@@ -171,6 +171,8 @@ class AnotherItem(Item):
     definition: int
     version: int
     slot: str | None
+    of_last: bool
+    """Whether it is the id that was given last, whose command is under way mostly; else any."""
     again: bool
     """Whether the first one is then sent once more."""
     patient: bool = True

@@ -383,6 +383,7 @@ class _Artist(Misfortunes):
             definition=self._definition(),
             version=chance.randint(1, self._versions),
             slot=chance.choice((None, "second")),
+            of_last=chance.random() < 0.5,
             again=chance.random() < 0.5,
             patient=chance.random() < 0.8,
         )

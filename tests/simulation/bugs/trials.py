@@ -14,6 +14,7 @@ from interlock.domain.publishing.reference import decide as reference_decide
 from interlock.domain.publishing.reference.events import SourceReferenceCreated
 from interlock.domain.publishing.shard import PublishingShard
 from interlock.domain.refusal import Refusal
+from interlock.domain.routing import intake
 from interlock.processors import answering
 from tests.simulation.bugs import Catalogue, Swaps
 from tests.simulation.plan import Lean
@@ -44,6 +45,17 @@ def a_test_run_waits_for_what_others_wait_for() -> Swaps:
         return identity
 
     return [(sharding, "identity_for_run", identity_for_run)]
+
+
+@trials.bug(lean=Lean(trials=8))
+def a_stimulus_for_a_test_run_is_for_everybody() -> Swaps:
+    """What was meant for a test run is taken by the order that it looks like. The mistake: to check the name of the run
+    on the way in, and to leave it there."""
+
+    def identity_for_run(execution_id: str, identity: str) -> str:
+        return identity
+
+    return [(intake, "identity_for_run", identity_for_run)]
 
 
 @trials.bug(lean=Lean(trials=2))
