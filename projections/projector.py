@@ -184,6 +184,7 @@ class Projector:
             # Whoever waits for news looks at the rows, so nobody is woken for nothing.
             self._changed()
         if batch:
+            await self._bring()
             # The others on this loop have their turn between two transactions.
             await asyncio.sleep(0)
         elif self._failure is None:
@@ -238,7 +239,6 @@ class Projector:
                 "or rebuild the view if its fold was mended"
             ) from error
         self._places.update(places)
-        await self._bring()
 
     async def _bring(self) -> None:
         """Has a thread bring what was stored into the file itself, by two checkpoints, one after the other.
