@@ -5,14 +5,13 @@ from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
-from interlock.domain.messages import Owner, Restore, RoutingReached
+from interlock.domain.messages import Owner, RoutingReached
 from interlock.domain.publishing import activation, candidate, earlier, preflight, request
 from interlock.domain.publishing import decide as publishing_decide
 from interlock.domain.publishing.candidate import Target, Wish
 from interlock.domain.publishing.claims.events import Claim
 from interlock.domain.publishing.claims.state import Conflict, Ledger, conflicts
 from interlock.domain.publishing.here import Here
-from interlock.domain.publishing.policy import HostPolicy
 from interlock.domain.publishing.publication.state import Publication
 from interlock.domain.publishing.shard import PublishingShard
 from interlock.domain.publishing.slot.state import Slot
@@ -134,7 +133,7 @@ def a_preflight_sees_no_conflict() -> Swaps:
     return _looking_ahead(_none)
 
 
-@publishing.bug(lean=Lean(preflights=30, owned=4))
+@publishing.bug(lean=Lean(preflights=60, owned=12))
 def a_preflight_of_an_unpublish_looks_at_no_owner() -> Swaps:
     """Who looks ahead is told that a slot would be emptied that is somebody else's. The mistake: to take whoever says
     who they are for who may."""
@@ -146,19 +145,20 @@ def a_preflight_of_an_unpublish_looks_at_no_owner() -> Swaps:
     return [(preflight, "aim", aim)]
 
 
-@publishing.bug(lean=Lean(preflights=30, slots=16))
-def a_preflight_of_a_restore_passes_over_the_last_one_of_an_empty_slot() -> Swaps:
-    """Who looks ahead at a slot that is empty is told that it would get back what it had before the last one. The
-    mistake: to think of a slot that selects something."""
-    original: Callable[..., tuple[Target, Publication] | Refusal] = earlier.earlier_one
+@publishing.bug(lean=Lean(preflights=30, publishes=4))
+def a_preflight_of_a_restore_takes_the_last_one_for_the_one_before() -> Swaps:
+    """Who looks ahead is told that there is nothing to restore, since that is there. The mistake: to think of a slot
+    that is empty, where the last one is the one that it had before."""
+    original = earlier.earlier_one
+    rightly: Callable[..., Publication | Refusal] = getattr(earlier, "_previous")  # noqa: B009 - it is not for others
 
-    def earlier_one(shard: PublishingShard, message: Restore, host_policy: HostPolicy) -> object:
-        found = original(shard, message, host_policy)
-        if isinstance(found, Refusal) or message.publication_id is not None:
-            return found
-        target, _ = found
-        selected = shard.selected[target.slot_id]
-        return found if target.slot.publication_id or len(selected) < 2 else (target, shard.publications[selected[-2]])
+    def previous(shard: PublishingShard, target: Target) -> Publication | Refusal:
+        selected = shard.selected.get(target.slot_id, ())
+        return shard.publications[selected[-1]] if selected else rightly(shard, target)
+
+    def earlier_one(*args: Any) -> object:
+        with patch.object(earlier, "_previous", previous):
+            return original(*args)
 
     return [(preflight, "earlier_one", earlier_one)]
 
