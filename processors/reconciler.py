@@ -16,7 +16,7 @@ itself; the role `reconciler` adds the view in the data directory.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple, Protocol
 
@@ -54,8 +54,9 @@ class Held(NamedTuple):
 
     position: int
     """The append of the publishing journal that they are at."""
-    rows: Mapping[str, Sequence[KeyedRow]]
-    """Publication → its rows; each key begins with the table's name, and `values` with what is its visibility."""
+    rows: dict[str, list[KeyedRow]]
+    """Publication → its rows, taken away as they are compared; each key begins with the table's name, and `values` with
+    what is its visibility."""
 
 
 class CannotCompare(Exception):
@@ -205,11 +206,13 @@ class Reconciler:
             return Compared(holder=copy.name, kind=copy.kind, state="behind", position=held.position, why=why)
         await self._truth.advance(held.position)
         shard = self._truth.shard
+        rows = sum(map(len, held.rows.values()))
         publications = 0
         leisure = Leisure()
         for publication_id in sorted({*shard.publications, *held.rows}):
             called = called_for(shard, publication_id)
-            differ = list(differences(copy.called(called), sorted(held.rows.get(publication_id, ()))))
+            # They are let go one by one, since all at once would take as long as a look at all of them.
+            differ = list(differences(copy.called(called), sorted(held.rows.pop(publication_id, ()))))
             if differ:
                 found.append(_finding(copy, called, held.position, differ))
             publications += 1
@@ -221,7 +224,7 @@ class Reconciler:
             state="compared",
             position=held.position,
             publications=publications,
-            rows=sum(map(len, held.rows.values())),
+            rows=rows,
         )
 
     async def _reached(self, copy: Copy, held: Held | CannotCompare) -> Held | CannotCompare:

@@ -13,8 +13,12 @@ from interlock.log.port import Extent, NoSuchShard, Shard, Stored, Unavailable
 from interlock.log.sqlite.codec import decode
 from interlock.log.sqlite.file import WrongFile, connect, shard_range
 
-READ_BYTES_MAX = 1 << 20
-"""A read stops behind the row with which it has at least so many bytes."""
+READ_BYTES_MAX = 128 << 10
+"""A read stops behind the row with which it has at least so many bytes.
+
+Decoding them takes the thread some milliseconds, in which it wants the interpreter as the event loop does, and other
+questions wait: who asks for the end of a shard must not wait long for somebody who reads a whole journal.
+"""
 
 _T = TypeVar("_T")
 
