@@ -156,9 +156,7 @@ class Keeper:
     @property
     def due(self) -> bool:
         """Whether it is time for a snapshot, and none is being written."""
-        if self._writing is not None and not self._writing.done():
-            return False
-        return self._records >= max(self._records_min, self._size)
+        return not self._under_way and self._records >= max(self._records_min, self._size)
 
     def write(self, position: Position, *states: object) -> None:
         """Writes a snapshot in the background; the states are given away, and nobody may change them any more."""
@@ -177,8 +175,13 @@ class Keeper:
 
     @property
     def worth_finishing(self) -> bool:
-        """Whether so much has come since the last one that a start would notice."""
-        return self._records * 10 >= self._records_min
+        """Whether a start would notice if this weren't: so much has come since the last one, or that one is still being
+        written and would be given up."""
+        return self._under_way or self._records * 10 >= self._records_min
+
+    @property
+    def _under_way(self) -> bool:
+        return self._writing is not None and not self._writing.done()
 
     async def close(self) -> None:
         """Ends writing; the snapshot before it stays."""

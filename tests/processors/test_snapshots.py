@@ -192,6 +192,21 @@ async def test_the_next_one_is_due_after_so_many_records_and_later_where_the_las
     assert large.due
 
 
+async def test_an_orderly_end_waits_for_what_is_being_written_although_nothing_came_since() -> None:
+    log, owner = await journal()
+    store = MemorySnapshots()
+    one = keeper(store)
+    one.folded(RECORDS_MIN)
+    one.write(owner.position, KEPT)
+    assert one.worth_finishing
+    await one.finish(owner.position, KEPT)
+    await one.close()
+    assert not one.worth_finishing
+    found = await keeper(store).load(log, 0.1)
+    assert found is not None
+    assert found.position == owner.position
+
+
 async def test_writing_gives_way_to_others_in_between() -> None:
     _, owner = await journal()
     turns = 0
