@@ -198,10 +198,10 @@ async def test_an_orderly_end_waits_for_what_is_being_written_although_nothing_c
     one = keeper(store)
     one.folded(RECORDS_MIN)
     one.write(owner.position, KEPT)
-    assert one.worth_finishing
+    worth = [one.worth_finishing]
     await one.finish(owner.position, KEPT)
     await one.close()
-    assert not one.worth_finishing
+    assert [*worth, one.worth_finishing] == [True, False]
     found = await keeper(store).load(log, 0.1)
     assert found is not None
     assert found.position == owner.position
