@@ -51,9 +51,12 @@ longer, a copy or somebody's own transaction, is waited for by trying again (`St
 
 
 ROWS_PER_CHECKPOINT = 500
-"""So many rows are written to the write-ahead log before they are brought into the file: some megabytes. Where there are
-many rows they lie in pages of their own, so more at a time would save little, and whatever else waits for the disk then
-(the log, most of all) would wait the longer: 70 ms for 2,000 rows of an index of 10,000 slots, 20 for 500."""
+"""So many rows are written to the write-ahead log before they are brought into the file: some megabytes.
+
+Where there are many rows they lie in pages of their own, so more at a time would save little, and whatever else waits
+for the disk then (the log, most of all) would wait the longer: 70 ms for 2,000 rows of an index of 10,000 slots, 20 for
+500.
+"""
 PAGES_BEFORE_SQLITE_DOES = 16_000
 """The write-ahead log's length at which a commit does it by itself: when nobody has, for whatever reason."""
 
