@@ -24,10 +24,12 @@ TEAMS: Final = ("ours", "theirs")
 BatchFault = Literal["late ack", "lost ack", "late landing", "never lands", "doubled", "refused"]
 Topic = Literal["journal", "inbox", "stimuli", "replies"]
 Weather = Literal["slow", "away", "rough"]
+Harm = Literal["lost", "foreign", "flipped", "changed"]
 Expected = Literal["nothing", "seen", "before", "unheard of"]
 Change = Literal["publish", "restore", "unpublish"]
 Named = Literal["none", "heard of", "unheard of"]
 
+HARMS: Final[tuple[Harm, ...]] = get_args(Harm)
 EXPECTED: Final[tuple[Expected, ...]] = get_args(Expected)
 BATCH_FAULTS: Final[tuple[BatchFault, ...]] = get_args(BatchFault)
 WEATHERS: Final[tuple[Weather, ...]] = get_args(Weather)
@@ -374,6 +376,15 @@ class DropItem(Item):
     view: str
 
     kinds: ClassVar = ("view dropped",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TamperItem(Item):
+    """Somebody changes a row of the trigger index that isn't theirs to change; a pass over the rows has to mend it."""
+
+    harm: Harm
+
+    kinds: ClassVar = ("row tampered with",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from functools import partial
 from tests.simulation.items import (
     BATCH_FAULTS,
     CLIENT,
+    HARMS,
     HOLDER,
     SHARDS,
     VIEWS,
@@ -31,6 +32,7 @@ from tests.simulation.items import (
     ReleaseItem,
     ReorderItem,
     SlowDiskItem,
+    TamperItem,
     Topic,
     TwinItem,
     Weather,
@@ -190,6 +192,13 @@ class Misfortunes:
     def _slow(self, process: str) -> SlowDiskItem:
         for_s = round(self._chance.uniform(8.0, 16.0), 3)
         return SlowDiskItem(at_s=self._at(0.1, 0.6), seed=self._seed(), process=process, for_s=for_s)
+
+    def tampering(self, number: int) -> list[TamperItem]:
+        """Each at a time at which there are rows to harm."""
+        return [
+            TamperItem(at_s=self._at(0.2, 0.9), seed=self._seed(), harm=self._chance.choice(HARMS))
+            for _ in range(number)
+        ]
 
     def _drop(self) -> DropItem:
         return DropItem(at_s=self._at(0.1), seed=self._seed(), view=self._chance.choice(VIEWS))

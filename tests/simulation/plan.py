@@ -100,6 +100,7 @@ class Lean:
     """Test runs, each with another one from the same reference."""
     others: int = 0
     """Commands under ids that were given to other ones."""
+    tampering: int = 0
     owned: int = 0
     """Slots that come to be somebody's, and what others then try with them."""
 
@@ -116,6 +117,7 @@ def draw(seed: int, steps: int, lean: Lean = USUAL) -> Plan:
     # Drawn from a chance of their own, so that what was drawn before there were such items is as it was.
     items += _Artist(random.Random(f"{seed} later"), steps).later(lean)
     items += _Artist(random.Random(f"{seed} trials"), steps).trials(lean)
+    items += _Artist(random.Random(f"{seed} tampering"), steps).tampering(1 + lean.tampering)
     return Plan(seed=seed, steps=steps, cadence=cadence, items=tuple(sorted(items, key=lambda item: item.at_s)))
 
 

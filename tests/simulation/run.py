@@ -173,7 +173,7 @@ class _Run:
                 views=world.views,
                 shifts=world.shifts,
                 references_ms=REFERENCE_S * 1000,
-                untouched=True,
+                tampered=world.tampered,
             ),
             seed=self._plan.seed,
         )

@@ -24,10 +24,12 @@ from tests.simulation.items import (
     ReleaseItem,
     ReorderItem,
     SlowDiskItem,
+    TamperItem,
     TwinItem,
     WeatherItem,
 )
 from tests.simulation.process import Process
+from tests.simulation.tampering import harm_a_row
 from tests.simulation.world import World
 
 NOTICE_MAX_S: Final = 6.0
@@ -78,6 +80,8 @@ class Troubles:
                 await self._double(item, chance)
             case DropItem():
                 await self._drop(item)
+            case TamperItem():
+                await self._tamper(item, chance)
             case JumpItem():
                 await self._jump(item, world.processes[item.process])
             case CrashItem() | PauseItem() | TwinItem() | ClockItem() | ReleaseItem():
@@ -187,6 +191,17 @@ class Troubles:
             error = dropping.exception()
             if error is not None and not isinstance(error, RebuildUnderWay | StoreAway):
                 raise error
+
+    async def _tamper(self, item: TamperItem, chance: random.Random) -> None:
+        """As soon as there is a row to harm."""
+        holder = self._world.holder
+        while True:
+            harmed = harm_a_row(holder.data / "views", item.harm, chance) if holder.up else None
+            if harmed is not None:
+                self._world.tampered[harmed.publication_id] = item.harm
+                self._count(item, f"a row is {item.harm}: {harmed.row}")
+                return
+            await asyncio.sleep(1.0)
 
     def _count(self, item: Item, what: str) -> None:
         self._world.sky.count(item.fault, what)

@@ -1,7 +1,7 @@
 """Bugs of views: rows, positions and visibility that don't change together."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -9,8 +9,11 @@ from typing import Any
 from interlock.log.frame import Append, is_event
 from interlock.log.journal import JournalReader, behind
 from interlock.log.port import Shard
+from interlock.processors import reconciler
 from interlock.processors.mail import recorded
 from interlock.processors.truth import Truth
+from interlock.projections import compare
+from interlock.projections.compare import Difference, KeyedRow
 from interlock.projections.host import ViewHost
 from interlock.projections.projector import Projector
 from interlock.projections.store import Place, Store, StoreAway
@@ -105,6 +108,28 @@ def a_pass_repairs_what_only_lags() -> Swaps:
                 self.position = append.frame.number
 
     return [(Truth, "advance", advance)]
+
+
+@views.bug(lean=Lean(tampering=6))
+def a_pass_overlooks_rows_that_are_lost() -> Swaps:
+    """A row that is gone stays gone. The mistake: to go through the rows that there are, and to ask of each whether it
+    should be there."""
+
+    def differences(expected: Iterable[KeyedRow], found: Iterable[KeyedRow]) -> Iterator[Difference]:
+        return (each for each in compare.differences(expected, found) if each.kind != "missing")
+
+    return [(reconciler, "differences", differences)]
+
+
+@views.bug(lean=Lean(tampering=6))
+def a_pass_overlooks_what_should_not_be_seen() -> Swaps:
+    """A row that is visible before its time, or hidden after it, stays so. The mistake: to compare what rows say,
+    without the field by which they are shown."""
+
+    def differences(expected: Iterable[KeyedRow], found: Iterable[KeyedRow]) -> Iterator[Difference]:
+        return (each for each in compare.differences(expected, found) if each.expected[1:] != each.found[1:])
+
+    return [(reconciler, "differences", differences)]
 
 
 @views.bug(lean=Lean(disks=2))

@@ -58,7 +58,7 @@ class Judge:
         chance = random.Random(seed)
         self._readers = {home: ReadersCheck(tape, log.broker, chance) for home, tape in self.tapes.journals.items()}
         self._clocks = ClocksCheck(seen.shifts, skew_ms=skew_ms)
-        self._upkeep = UpkeepCheck(untouched=seen.untouched)
+        self._upkeep = UpkeepCheck(seen.tampered)
         self.authority = AuthorityCheck()
         self.owners = OwnersCheck(seen.ledger)
         self._preflights = PreflightsCheck(seen.ledger, self.authority, self.owners)
@@ -74,7 +74,7 @@ class Judge:
         self._shadows = {home: Shadow(home, horizon_ms) for home in homes}
         revisions = {home: tape.revisions for home, tape in self.tapes.journals.items()}
         self.shadows = ShadowsCheck(self._shadows, revisions)
-        self.rows = RowsCheck(self.tapes, self.authority, VIEWS)
+        self.rows = RowsCheck(self.tapes, self.authority, VIEWS, {} if seen.tampered is None else seen.tampered)
         self.witness = Witness(self, log.broker, self.tapes, self.deliveries, self.shadows)
 
     @contextmanager

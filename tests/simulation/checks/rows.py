@@ -1,6 +1,8 @@
 """The views that are held equal a fold of the journals up to the same positions; and the trigger index equals what
 authority says, by the judge's own model of it.
 
+Rows that somebody has tampered with may differ until a pass over the rows has mended them, which is owed.
+
 Rules: rows-differ, rows-ahead, view-falls, view-stopped, orphaned-row.
 """
 
@@ -39,16 +41,22 @@ class _Copy:
     """The file that is open, and its inode."""
     seen: int = -1
     """The version of the file's data that was compared last."""
+    unmended: tuple[str, ...] = ()
+    """The publications with rows that differed then, because somebody has tampered with them."""
 
 
 class RowsCheck:
     """Every view."""
 
-    def __init__(self, tapes: Tapes, authority: AuthorityCheck, views: tuple[View, ...]) -> None:
+    def __init__(
+        self, tapes: Tapes, authority: AuthorityCheck, views: tuple[View, ...], tampered: Mapping[str, str]
+    ) -> None:
+        """`tampered` as in `Seen`."""
         self.compared = 0
         """Comparisons of a view so far."""
         self._tapes = tapes
         self._authority = authority
+        self._tampered = tampered
         self._copies = {view.name: _Copy(view) for view in views}
         self._visible: dict[int, dict[tuple[str, str], str]] = {0: {}}
         """Append of publishing → the bindings that there have to be behind it, with their states."""
@@ -82,6 +90,7 @@ class RowsCheck:
                     connection.execute("ROLLBACK")
                 copy.seen = version
             behind += self._behind(copy)
+            behind += [f"rows of {one} in {copy.view.name} are not mended" for one in copy.unmended]
         return behind
 
     def close(self) -> None:
@@ -124,11 +133,16 @@ class RowsCheck:
             self._again(copy)
         for shard, number in numbers.items():
             self._fold(copy, shard, number)
+        unmended: list[str] = []
         for table in view.tables:
             stored, right = list(select_all(connection, table, ordered=False)), copy.rows.by_key(table)
             # One row a key, so that no row is hidden by another one.
             if len(stored) != len(right) or dict(zip(map(table.key_of, stored), stored, strict=True)) != right:
-                raise Violation("rows-differ", _difference(view, table, stored, right, numbers))
+                publications = _publications(stored, right) if view is TRIGGER_INDEX else []
+                if not publications or any(one not in self._tampered for one in publications):
+                    raise Violation("rows-differ", _difference(view, table, stored, right, numbers))
+                unmended += publications
+        copy.unmended = tuple(dict.fromkeys(unmended))
         if view is TRIGGER_INDEX:
             number = max(numbers.values(), default=0)
             there = {(row.publication_id, row.binding_id): row.state for row in copy.rows.by_key(BINDINGS).values()}
@@ -171,6 +185,13 @@ class RowsCheck:
             if life.staged is not None and life.status in states
             for binding in life.staged.bindings
         }
+
+
+def _publications(stored: Sequence[tuple[Value, ...]], right: Mapping[Key, tuple[Value, ...]]) -> list[str]:
+    """Whose rows of the trigger index differ; all of its rows begin with their publication."""
+    held, rows = set(stored), set(right.values())
+    differ = [*(row for row in stored if row not in rows), *(row for row in right.values() if row not in held)]
+    return [str(row[0]) for row in differ]
 
 
 def _difference(

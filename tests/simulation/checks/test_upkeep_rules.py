@@ -15,9 +15,10 @@ pytestmark = pytest.mark.simulation
 
 def test_a_repair_is_asked_for_although_nobody_changed_rows(story: Story) -> None:
     message = story.landed_message(RepairProjection, 0)
-    UpkeepCheck(untouched=False).asked(message)
+    UpkeepCheck(None).asked(message)
+    UpkeepCheck({message.publication_id: "lost"}).asked(message)
     with pytest.raises(Violation) as found:
-        UpkeepCheck(untouched=True).asked(message)
+        UpkeepCheck({"another": "lost"}).asked(message)
     assert found.value.rule == "repaired-needlessly"
 
 

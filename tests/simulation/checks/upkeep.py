@@ -1,7 +1,9 @@
-"""What looks after views finds nothing where nobody has changed rows: what only lags is right where it is.
+"""What looks after views finds nothing where nobody has tampered with rows: what only lags is right where it is.
 
 Rules: repaired-needlessly, verified-different.
 """
+
+from collections.abc import Mapping
 
 from interlock.domain.messages import RepairProjection
 from interlock.runtime.verifications import VerifyReport
@@ -11,15 +13,15 @@ from tests.simulation.checks import Violation
 class UpkeepCheck:
     """Follows what reconcilers ask for, and what verifications find."""
 
-    def __init__(self, *, untouched: bool) -> None:
-        """`untouched`: nobody but projectors changes rows in this run."""
-        self._untouched = untouched
+    def __init__(self, tampered: Mapping[str, str] | None) -> None:
+        """`tampered` as in `Seen`."""
+        self._tampered = tampered
 
     def asked(self, message: RepairProjection) -> None:
         """A repair that was asked for lies in publishing's inbox."""
-        if self._untouched:
+        if self._tampered is not None and message.publication_id not in self._tampered:
             raise Violation(
-                "repaired-needlessly", f"expected no repair, since nobody has changed rows, found {message}"
+                "repaired-needlessly", f"expected no repair, since nobody has changed these rows, found {message}"
             )
 
 
