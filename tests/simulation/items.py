@@ -16,7 +16,7 @@ CLIENT: Final = "client"
 """Connections of clients of the log."""
 SHARDS: Final = 2
 """Of routing, of executions and of the topic of stimuli."""
-VIEWS: Final = ("trigger-index", "slots", "stimuli", "executions")
+VIEWS: Final = ("trigger-index", "slots", "stimuli", "executions", "history")
 
 TEAMS: Final = ("ours", "theirs")
 """Who may own a slot."""
