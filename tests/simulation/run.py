@@ -49,6 +49,7 @@ TROUBLES_END_S: Final = 120.0
 FAILED: Final = "the run itself fails"
 """How the rule begins that a run breaks which raises anything but a violation; the exception's type is part of it, so
 that no shorter run is taken for the same that fails otherwise."""
+SILENT: Final = logging.NullHandler()
 FRAMES_TOLD_MAX: Final = 6
 """Of an exception, the innermost ones."""
 SCRATCH: Final = Path("/dev/shm")
@@ -370,6 +371,8 @@ class _Run:
         try:
             yield
         finally:
+            # What is torn down behind a broken rule says so too, and nobody wants to read that.
+            logger.addHandler(SILENT)
             logger.removeHandler(handler)
             logger.propagate = before[0]
             logger.setLevel(before[1])
