@@ -50,6 +50,11 @@ class Mailbox:
         self._items.extendleft(reversed(items))
         self._bytes += sum(len(item.value) for item in items if isinstance(item, Stored))
 
+    def leave_reports(self) -> bool:
+        """Leaves nothing but reports in it, whether there are any; for an owner that takes up no more."""
+        self._items = deque(item for item in self._items if isinstance(item, Local))
+        return bool(self._items)
+
     def take(self) -> list[Item]:
         """All that is there."""
         items = list(self._items)

@@ -270,7 +270,9 @@ class Ownership:
             await reader.close()
 
     async def _end(self) -> None:
-        """In order: what was promised is delivered, and what was folded is kept."""
+        """In order: what has ended here is committed, what was promised is delivered, and what was folded is kept."""
+        if self._mailbox.leave_reports():
+            await self._turn()
         try:
             await asyncio.wait_for(self._couriers.drained(), self._bounds.stop_s)
         except TimeoutError:
@@ -281,7 +283,7 @@ class Ownership:
             await self._keeper.finish(self._at, *self.kept())
 
     def stop(self) -> None:
-        """Asks `work` to end after the turn that is under way."""
+        """Asks `work` to end after the turn that is under way, and one for what its tasks have reported."""
         self._stopping = True
         self._mailbox.wake()
 
@@ -460,7 +462,8 @@ class Ownership:
         await self.journal.append(self._codec.encode(progress), entries)
         self._couriers.put(unit.outgoing)
         self._count(progress, unit.outgoing, 1 + len(entries), self.journal.position)
-        self._handler.committed(self._mailbox)
+        if not self._stopping:
+            self._handler.committed(self._mailbox)
 
     def _count(self, progress: Progress, promised: Sequence[Outgoing], records: int, at: Position) -> None:
         """Takes an append that counts, in replay as in life; nothing is decided here that doesn't count."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from interlock.activities import Activities
+from interlock.log.faults import Faults
 from interlock.log.group import MemoryPositions, ReadingGroup
 from interlock.log.memory import FixedAssignment, MemoryBroker, MemoryLog
 from interlock.processors.executions.invoker import Invoker
@@ -29,9 +30,11 @@ async def engine_on(
     executions: FixedAssignment | None = None,
     snapshots: SnapshotStore | None = None,
     bounds: Bounds | None = None,
+    faults: Faults | None = None,
 ) -> AsyncGenerator[Engine, None]:
-    """An engine from its start to its end; `executions` are the shards of that context that are this one's."""
-    log = MemoryLog(broker)
+    """An engine from its start to its end; `executions` are the shards of that context that are this one's, `faults`
+    those of its connection."""
+    log = MemoryLog(broker, faults=faults)
     settings = Settings(
         log="memory:", data=data, routing_shards=2, executions_shards=EXECUTIONS_SHARDS, stimuli_partitions=1
     )

@@ -4,15 +4,16 @@ is called again there, and the other shards notice nothing."""
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from interlock.domain.executions.execution.decide import Invocation
 from interlock.domain.messages import Publish
+from interlock.log.faults import LANDS, SEEN, AskOutcome, SendOutcome
 from interlock.log.memory import FixedAssignment, MemoryBroker, MemoryLog
-from interlock.log.port import Record
+from interlock.log.port import Record, Shard
 from interlock.processors.ports import Topics
 from interlock.runtime.engine import Engine
 from interlock.schemas.codec import AvroCodec
@@ -22,6 +23,8 @@ from tests.support import histories
 pytestmark = pytest.mark.cases
 
 FINISHED = 3
+APPEND_S = 0.3
+"""How long an append takes that is under way at an orderly end: far longer than results take to come."""
 PATIENCE_S = 60.0
 DOCUMENT = json.dumps(
     {
@@ -29,6 +32,16 @@ DOCUMENT = json.dumps(
         "triggers": [{"type": "event", "name": "errand.asked"}],
         "steps": [{"id": "work", "activity": "work", "inputs": {"input": "input"}}],
     }
+)
+
+PUBLISH = Publish(
+    command_id="c1",
+    shell="default",
+    document=DOCUMENT,
+    slot=None,
+    expect_revision=None,
+    requested_by="ada",
+    requested_at_ms=1,
 )
 
 
@@ -52,6 +65,26 @@ class Works:
             self._moved.notify_all()
         await gate.wait()
         return '"done"'
+
+
+class Slow:
+    """A connection over which appends of executions take a while, from when it is told to."""
+
+    def __init__(self) -> None:
+        self.under_way = asyncio.Event()
+        """Set when such an append was sent."""
+        self.slow = False
+
+    def on_send(self, shard: Shard, batch: Sequence[Record]) -> SendOutcome:
+        """At once, or after a while."""
+        if not self.slow or not shard.topic.endswith("executions.journal"):
+            return LANDS
+        self.under_way.set()
+        return SendOutcome(landings_s=(APPEND_S,), answer_after_s=APPEND_S)
+
+    def on_ask(self, shard: Shard) -> AskOutcome:
+        """Nothing is wrong."""
+        return SEEN
 
 
 async def until(moved: asyncio.Condition, holds: Callable[[], bool]) -> None:
@@ -89,16 +122,7 @@ async def test_what_has_finished_stays_finished_and_what_runs_is_called_once_mor
         engine_on(broker, tmp_path / "there", invoker=there, roles=("executions",), executions=others),
     ):
         topics, log = engine.topics, MemoryLog(broker)
-        publish = Publish(
-            command_id="c1",
-            shell="default",
-            document=DOCUMENT,
-            slot=None,
-            expect_revision=None,
-            requested_by="ada",
-            requested_at_ms=1,
-        )
-        assert (await engine.gateway.publish(publish, wait_s=PATIENCE_S)).status == "done"
+        assert (await engine.gateway.publish(PUBLISH, wait_s=PATIENCE_S)).status == "done"
         asked = 0
         given = 1
         while True:  # until every shard has work, and the one that is given away has enough
@@ -129,3 +153,28 @@ async def test_what_has_finished_stays_finished_and_what_runs_is_called_once_mor
         histories.check_revisions(found)
         histories.check_starts(found)
         assert len(histories.outcomes(found)) == asked
+
+
+async def test_what_has_ended_while_an_append_is_under_way_is_kept_by_an_orderly_end(tmp_path: Path) -> None:
+    """Proves: OWN-01, EXE-02 (an activity whose result is there is called by nobody again)."""
+    broker, moved, slow = MemoryBroker(), asyncio.Condition(), Slow()
+    here, there = Works(moved), Works(moved)
+    async with engine_on(broker, tmp_path / "here", invoker=here, faults=slow) as engine:
+        topics, log = engine.topics, MemoryLog(broker)
+        assert (await engine.gateway.publish(PUBLISH, wait_s=PATIENCE_S)).status == "done"
+        await emit(engine, range(4 * EXECUTIONS_SHARDS))
+        await until(moved, lambda: len(here.calls) == 4 * EXECUTIONS_SHARDS)
+        slow.slow = True
+        shards = {topics.partition("executions", run): run for run in here.calls}
+        for run in shards.values():
+            here.gates[run].set()
+        await slow.under_way.wait()
+        running = set(here.calls[:2]) - set(shards.values())
+        for run in set(here.calls) - running:
+            here.gates[run].set()
+    async with engine_on(broker, tmp_path / "there", invoker=there):
+        await until(moved, lambda: set(there.calls) >= running)
+        for gate in there.gates.values():
+            gate.set()
+        await completed(log, topics, set(here.calls))
+    assert Counter(there.calls) == Counter(running)
