@@ -8,6 +8,8 @@ publishing position that it rests on), and what tracing and audit need. A messag
 from collections.abc import Collection, Iterator
 
 from interlock.domain.frozen import frozen
+from interlock.domain.messages import Origin, RejectStimulus
+from interlock.domain.sharding import digest
 from interlock.log.frame import Append, is_event
 from interlock.log.port import Headers, Record, Shard, Stored
 from interlock.processors.ports import Codec
@@ -123,3 +125,19 @@ def receive(codec: Codec, inbox: str, stored: Stored) -> Received:
             headers.get("traceparent", b"").decode("utf-8", "replace"),
         ),
     )
+
+
+def unreadable(inbox: Shard, stored: Stored, error: Exception) -> Received:
+    """A record of an inbox that is no message, as the dead letter that it becomes."""
+    letter = RejectStimulus(
+        dead_letter_id=digest("dead-letter", str(inbox), str(stored.offset)),
+        shell="default",
+        reason="unreadable",
+        detail=f"expected a message of this engine, found {type(error).__name__}: {error}"[:512],
+        excerpt=stored.value[:1024].decode("latin-1"),
+        size=len(stored.value),
+        rejected_at_ms=stored.time_ms,
+        origin=Origin(channel="kafka", topic=inbox.topic, partition=inbox.partition, offset=stored.offset),
+    )
+    here = f"{inbox}@{stored.offset}"
+    return Received(letter, "", 0, 0, stored.offset, stored.time_ms, Cause(here, here, ""))

@@ -53,6 +53,7 @@ class Mailbox:
     def leave_reports(self) -> bool:
         """Leaves nothing but reports in it, whether there are any; for an owner that takes up no more."""
         self._items = deque(item for item in self._items if isinstance(item, Local))
+        self._bytes = 0
         return bool(self._items)
 
     def take(self) -> list[Item]:

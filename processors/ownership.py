@@ -15,16 +15,15 @@ from functools import partial
 from typing import ClassVar, NamedTuple, Protocol
 
 from interlock.domain.decider import NOTHING, Decided, Decision, Intent
-from interlock.domain.messages import Origin, RejectStimulus, Reply
+from interlock.domain.messages import RejectStimulus, Reply
 from interlock.domain.progress import Progress
-from interlock.domain.sharding import digest
 from interlock.log.frame import Append, is_event
 from interlock.log.journal import START, Journal, Lost, Position, behind
 from interlock.log.port import Log, Shard, Stored
 from interlock.processors.answering import answered, earlier_answer, with_answer
 from interlock.processors.counted import Counted, KeptBook
 from interlock.processors.courier import Couriers, for_users
-from interlock.processors.mail import Cause, Received, receive, recorded
+from interlock.processors.mail import Cause, Received, receive, recorded, unreadable
 from interlock.processors.mailbox import Item, Local, Mailbox
 from interlock.processors.ports import Bounds, Clock, Codec, Ids, NewerRelease, Schemas, Topics
 from interlock.processors.snapshots import Keeper
@@ -93,6 +92,10 @@ class Handler(Protocol):
 
     def committed(self, mailbox: Mailbox) -> None:
         """Everything decided counts now: starts the tasks that are owed; they report to the mailbox."""
+        ...
+
+    def end(self) -> None:
+        """From here on no task is started; those that are under way go on, and may report."""
         ...
 
     async def close(self) -> None:
@@ -271,7 +274,8 @@ class Ownership:
 
     async def _end(self) -> None:
         """In order: what has ended here is committed, what was promised is delivered, and what was folded is kept."""
-        if self._mailbox.leave_reports():
+        # Nothing new is called any more, so that there are only so many reports.
+        while self._mailbox.leave_reports():
             await self._turn()
         try:
             await asyncio.wait_for(self._couriers.drained(), self._bounds.stop_s)
@@ -283,8 +287,9 @@ class Ownership:
             await self._keeper.finish(self._at, *self.kept())
 
     def stop(self) -> None:
-        """Asks `work` to end after the turn that is under way, and one for what its tasks have reported."""
+        """Asks `work` to end after the turn that is under way, and those for what its tasks have reported by then."""
         self._stopping = True
+        self._handler.end()
         self._mailbox.wake()
 
     async def close(self) -> None:
@@ -365,7 +370,7 @@ class Ownership:
                 schema = self._codec.unknown_schema(item.value) or ""
                 if schema and schema != self._nobodys_schema:
                     return _Reach(used, schema=schema)
-                received = self._unreadable(item, error, unit)
+                received = unreadable(self._inbox, item, error)
             if received.publishing > unit.publishing:
                 return _Reach(used, received.publishing)
             if not self._consume(received, unit):
@@ -427,22 +432,6 @@ class Ownership:
         unit.take(with_answer(decided, message), cause)
         return True
 
-    def _unreadable(self, stored: Stored, error: Exception, unit: Unit) -> Received:
-        """A record that is no message, as the dead letter that it becomes."""
-        origin = Origin(channel="kafka", topic=self._inbox.topic, partition=self._inbox.partition, offset=stored.offset)
-        letter = RejectStimulus(
-            dead_letter_id=digest("dead-letter", str(self._inbox), str(stored.offset)),
-            shell="default",
-            reason="unreadable",
-            detail=f"expected a message of this engine, found {type(error).__name__}: {error}"[:512],
-            excerpt=stored.value[:1024].decode("latin-1"),
-            size=len(stored.value),
-            rejected_at_ms=stored.time_ms,
-            origin=origin,
-        )
-        here = f"{self._inbox}@{stored.offset}"
-        return Received(letter, "", 0, 0, stored.offset, stored.time_ms, Cause(here, here, ""))
-
     # ---- committing -------------------------------------------------------------------------------------------
 
     async def _append(self, unit: Unit) -> None:
@@ -462,8 +451,7 @@ class Ownership:
         await self.journal.append(self._codec.encode(progress), entries)
         self._couriers.put(unit.outgoing)
         self._count(progress, unit.outgoing, 1 + len(entries), self.journal.position)
-        if not self._stopping:
-            self._handler.committed(self._mailbox)
+        self._handler.committed(self._mailbox)
 
     def _count(self, progress: Progress, promised: Sequence[Outgoing], records: int, at: Position) -> None:
         """Takes an append that counts, in replay as in life; nothing is decided here that doesn't count."""

@@ -23,5 +23,8 @@ class Taskless:
     def committed(self, mailbox: Mailbox) -> None:
         """Nothing to start."""
 
+    def end(self) -> None:
+        """Nothing that could be started."""
+
     async def close(self) -> None:
         """Nothing to end."""

@@ -83,6 +83,7 @@ class ExecutionsHandler:
         """Runs that may owe an activity since the last append; None before the first, when any may."""
         self._mailbox: Mailbox | None = None
         self._due: str | None = None
+        self._ending = False
 
     def apply(self, stream: str, event: object) -> None:
         """Folds an event."""
@@ -229,6 +230,10 @@ class ExecutionsHandler:
         for execution_id in touched:
             self._start_owed(execution_id)
 
+    def end(self) -> None:
+        """What is called from here on would only be called again by the next owner."""
+        self._ending = True
+
     async def close(self) -> None:
         """Ends the activities that are under way."""
         await self._activities.close()
@@ -274,7 +279,7 @@ class ExecutionsHandler:
         if state is None:
             self._reported.pop(execution_id, None)
             return
-        if self._activities.under_way(execution_id):
+        if self._ending or self._activities.under_way(execution_id):
             return
         if state.status == "cancelling":
             # It was asked to end before its activity was called, as by a start and a cancel of one unit.

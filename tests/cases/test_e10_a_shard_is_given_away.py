@@ -3,8 +3,9 @@ is called again there, and the other shards notice nothing."""
 
 import asyncio
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,8 @@ class Works:
     def __init__(self, moved: asyncio.Condition) -> None:
         self.calls: list[str] = []
         self.gates: dict[str, asyncio.Event] = {}
+        self.open = False
+        """Whether every gate is open from now on."""
         self._moved = moved
 
     def serves(self, activity: str) -> bool:
@@ -63,7 +66,8 @@ class Works:
         gate = self.gates.setdefault(invocation.execution_id, asyncio.Event())
         async with self._moved:
             self._moved.notify_all()
-        await gate.wait()
+        if not self.open:
+            await gate.wait()
         return '"done"'
 
 
@@ -71,15 +75,15 @@ class Slow:
     """A connection over which appends of executions take a while, from when it is told to."""
 
     def __init__(self) -> None:
-        self.under_way = asyncio.Event()
-        """Set when such an append was sent."""
+        self.under_way: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
+        """Partition → set when such an append was sent."""
         self.slow = False
 
     def on_send(self, shard: Shard, batch: Sequence[Record]) -> SendOutcome:
         """At once, or after a while."""
         if not self.slow or not shard.topic.endswith("executions.journal"):
             return LANDS
-        self.under_way.set()
+        self.under_way[shard.partition].set()
         return SendOutcome(landings_s=(APPEND_S,), answer_after_s=APPEND_S)
 
     def on_ask(self, shard: Shard) -> AskOutcome:
@@ -155,26 +159,41 @@ async def test_what_has_finished_stays_finished_and_what_runs_is_called_once_mor
         assert len(histories.outcomes(found)) == asked
 
 
-async def test_what_has_ended_while_an_append_is_under_way_is_kept_by_an_orderly_end(tmp_path: Path) -> None:
-    """Proves: OWN-01, EXE-02 (an activity whose result is there is called by nobody again)."""
+@pytest.mark.parametrize("checkpoints", ["immediate", "coalesced"])
+async def test_what_has_ended_while_an_append_is_under_way_is_kept_by_an_orderly_end(
+    tmp_path: Path, checkpoints: str
+) -> None:
+    """Nobody calls an activity again whose result is there, and who ends calls none that is left to the next owner.
+
+    Proves: OWN-01, EXE-02.
+    """
     broker, moved, slow = MemoryBroker(), asyncio.Condition(), Slow()
     here, there = Works(moved), Works(moved)
+    steps = [{"id": node, "activity": node, "inputs": {"input": "input"}} for node in ("work", "then")]
+    document = json.dumps(json.loads(DOCUMENT) | {"checkpoints": checkpoints, "steps": steps})
     async with engine_on(broker, tmp_path / "here", invoker=here, faults=slow) as engine:
         topics, log = engine.topics, MemoryLog(broker)
-        assert (await engine.gateway.publish(PUBLISH, wait_s=PATIENCE_S)).status == "done"
+        assert (await engine.gateway.publish(replace(PUBLISH, document=document), wait_s=PATIENCE_S)).status == "done"
         await emit(engine, range(4 * EXECUTIONS_SHARDS))
         await until(moved, lambda: len(here.calls) == 4 * EXECUTIONS_SHARDS)
+        runs = list(here.calls)
         slow.slow = True
-        shards = {topics.partition("executions", run): run for run in here.calls}
-        for run in shards.values():
+        in_append = {topics.partition("executions", run): run for run in runs}
+        for run in in_append.values():
             here.gates[run].set()
-        await slow.under_way.wait()
-        running = set(here.calls[:2]) - set(shards.values())
-        for run in set(here.calls) - running:
+        for shard in in_append:
+            await slow.under_way[shard].wait()
+        others = [run for run in runs if run not in in_append.values()]
+        running, ended = others[:2], others[2:]
+        for run in ended:
             here.gates[run].set()
+    assert {run for run, times in Counter(here.calls).items() if times > 1} <= set(in_append.values())
     async with engine_on(broker, tmp_path / "there", invoker=there):
-        await until(moved, lambda: set(there.calls) >= running)
+        await until(moved, lambda: set(there.calls) >= set(running))
         for gate in there.gates.values():
             gate.set()
-        await completed(log, topics, set(here.calls))
-    assert Counter(there.calls) == Counter(running)
+        there.open = True
+        await completed(log, topics, set(runs))
+    assert {run: there.calls.count(run) for run in others} == dict.fromkeys(running, 2) | dict.fromkeys(ended, 1)
+    # Both steps were called once; where checkpoints are coalesced both were, before the append.
+    assert {here.calls.count(run) + there.calls.count(run) for run in in_append.values()} == {2}
