@@ -19,17 +19,23 @@ def cancelled(execution_id: str, command_id: str) -> Intent:
     return _reply(Reply(command_id=command_id, status="done", body=body(told), asked=asked_of(command)))
 
 
-def ended_before(execution_id: str, command_id: str, status: TerminalStatus) -> Intent:
+def ended_before(command: CancelExecution, status: TerminalStatus) -> Intent:
     """It had ended before it was asked to."""
-    message = f"Expected run {execution_id!r} to be under way, found it {status}; a run that has ended stays as it is."
-    details = (("executionId", execution_id), ("status", status))
-    return _reply(refused(command_id, Refusal("state", message, details)))
+    run = command.execution_id
+    message = f"Expected run {run!r} to be under way, found it {status}; a run that has ended stays as it is."
+    return _refused(command, Refusal("state", message, (("executionId", run), ("status", status))))
 
 
-def not_found(execution_id: str, command_id: str) -> Intent:
+def not_found(command: CancelExecution) -> Intent:
     """No such execution is here."""
-    message = f"Expected a run {execution_id!r}, found none; `interlock runs list` shows those that there are."
-    return _reply(refused(command_id, Refusal("not-found", message, (("executionId", execution_id),))))
+    run = command.execution_id
+    message = f"Expected a run {run!r}, found none; `interlock runs list` shows those that there are."
+    return _refused(command, Refusal("not-found", message, (("executionId", run),)))
+
+
+def _refused(command: CancelExecution, refusal: Refusal) -> Intent:
+    # It says itself what was asked, since a run may be asked to end by what kept the command, and not by the command.
+    return _reply(refused(command.command_id, refusal, asked_of(command)))
 
 
 def _reply(reply: Reply) -> Intent:

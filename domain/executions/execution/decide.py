@@ -138,7 +138,7 @@ def cancel(state: Known | None, command: CancelExecution, executable: Executable
     An activity that nobody serves is not under way. Should code for it have come since, its result changes nothing.
     """
     if state is None:
-        return Decision((), (answers.not_found(command.execution_id, command.command_id),))
+        return Decision((), (answers.not_found(command),))
     ended = state if isinstance(state, Ended) else summary(state)
     if ended is not None:
         return Decision((), (_answer_ended(ended, command),))
@@ -264,7 +264,7 @@ def _answer_ended(ended: Ended, command: CancelExecution) -> Intent:
     """The answer to a cancel of a run that has ended: by this very command, or before it."""
     if ended.has_cancel(command.command_id):
         return answers.cancelled(command.execution_id, command.command_id)
-    return answers.ended_before(command.execution_id, command.command_id, ended.status)
+    return answers.ended_before(command, ended.status)
 
 
 def _pinned(state: ExecutionState, executable: Executable | None) -> Executable:

@@ -144,7 +144,10 @@ def test_a_cancel_of_a_run_that_has_ended_is_refused(
     message = f"Expected run 'run-1' to be under way, found it {status}; a run that has ended stays as it is."
     body = {"kind": "state", "message": message, "details": {"executionId": RUN, "status": status}}
     refused = Reply(
-        command_id="cancel-9", status="refused", body=json.dumps(body, sort_keys=True, separators=(",", ":"))
+        command_id="cancel-9",
+        status="refused",
+        body=json.dumps(body, sort_keys=True, separators=(",", ":")),
+        asked=asked_of(cancel("cancel-9")),
     )
     given(workflow(activity("a")), started(), end).when(cancel("cancel-9")).then_only(
         Intent("replies", "cancel-9", refused)
@@ -155,7 +158,10 @@ def test_a_cancel_of_an_unknown_run_is_refused() -> None:
     message = "Expected a run 'run-1', found none; `interlock runs list` shows those that there are."
     body = {"kind": "not-found", "message": message, "details": {"executionId": RUN}}
     refused = Reply(
-        command_id="cancel-1", status="refused", body=json.dumps(body, sort_keys=True, separators=(",", ":"))
+        command_id="cancel-1",
+        status="refused",
+        body=json.dumps(body, sort_keys=True, separators=(",", ":")),
+        asked=asked_of(cancel("cancel-1")),
     )
     given(workflow()).when(cancel()).then_only(Intent("replies", "cancel-1", refused))
 
