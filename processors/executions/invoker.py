@@ -4,6 +4,7 @@ same idempotency key; what the engine records of it is exactly once."""
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from interlock.domain.executions.execution.commands import ActivityFinished, ActivityRaised
@@ -40,7 +41,7 @@ class Activities:
         self._invoker = invoker
         self._report = report
         self._output_bytes_max = output_bytes_max
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._tasks: dict[str, asyncio.Task[str | ActivityRaised]] = {}
         self._cancelled: set[str] = set()
 
     def under_way(self, execution_id: str) -> bool:
@@ -49,7 +50,9 @@ class Activities:
 
     def start(self, invocation: Invocation) -> None:
         """Calls it in a task of its own."""
-        self._tasks[invocation.execution_id] = asyncio.create_task(self._call(invocation))
+        task = self._tasks[invocation.execution_id] = asyncio.create_task(self._call(invocation))
+        # A task that is cancelled before its first step never comes into its code, so that can't be what reports.
+        task.add_done_callback(partial(self._ended, invocation))
 
     def cancel(self, execution_id: str) -> None:
         """Asks the activity of an execution to end; how it ends is reported as ever."""
@@ -70,21 +73,29 @@ class Activities:
         if left:
             log.warning("%d activities go on although they were called off; what they give is dropped", len(left))
 
-    async def _call(self, invocation: Invocation) -> None:
-        result: str | ActivityRaised
+    async def _call(self, invocation: Invocation) -> str | ActivityRaised:
         try:
-            result = self._checked(await self._invoker.invoke(invocation))
+            return self._checked(await self._invoker.invoke(invocation))
         except asyncio.CancelledError as error:
             asked = invocation.execution_id in self._cancelled
             message = "the run was asked to end" if asked else "the activity raised CancelledError by itself"
-            result = ActivityRaised(error_type="Cancelled" if asked else type(error).__name__, error_message=message)
+            return ActivityRaised(error_type="Cancelled" if asked else type(error).__name__, error_message=message)
         except BaseException as error:  # noqa: BLE001 - see below
             # Whatever an author's code raises is the run's fault. KeyboardInterrupt would end the process, and any
             # other that escaped from here would leave the run without an end that anybody hears of.
-            result = ActivityRaised(error_type=type(error).__name__, error_message=_message_of(error))
-        self._cancelled.discard(invocation.execution_id)
-        if self._tasks.pop(invocation.execution_id, None) is None:
+            return ActivityRaised(error_type=type(error).__name__, error_message=_message_of(error))
+
+    def _ended(self, invocation: Invocation, task: "asyncio.Task[str | ActivityRaised]") -> None:
+        if self._tasks.get(invocation.execution_id) is not task:
             return  # the ownership is over: what it would report belongs to nobody
+        del self._tasks[invocation.execution_id]
+        self._cancelled.discard(invocation.execution_id)
+        if task.cancelled():
+            result: str | ActivityRaised = ActivityRaised(
+                error_type="Cancelled", error_message="the run was asked to end before its activity was called"
+            )
+        else:
+            result = task.result()
         finished = ActivityFinished(node_id=invocation.node_id, attempt=invocation.attempt, result=result)
         self._report(invocation.execution_id, finished)
 

@@ -11,6 +11,8 @@ from interlock.domain.executions.execution.commands import ActivityFinished, Act
 from interlock.domain.executions.execution.decide import Invocation
 from interlock.processors.executions.invoker import Activities
 
+INVOCATION = Invocation(execution_id="run", node_id="a", activity="a", attempt=1, inputs={}, idempotency_key="k")
+
 
 class Unreadable(Exception):
     """Its message can't be read."""
@@ -42,9 +44,7 @@ async def ended(error: BaseException) -> ActivityRaised:
     """How a call that raises is reported."""
     told: asyncio.Future[ActivityFinished] = asyncio.get_running_loop().create_future()
     activities = Activities(Raises(error), lambda _, finished: told.set_result(finished), output_bytes_max=1024)
-    activities.start(
-        Invocation(execution_id="run", node_id="a", activity="a", attempt=1, inputs={}, idempotency_key="k")
-    )
+    activities.start(INVOCATION)
     finished = await asyncio.wait_for(told, 10.0)
     assert isinstance(finished.result, ActivityRaised)
     assert not activities.under_way("run")
@@ -58,6 +58,18 @@ async def test_whatever_an_activity_raises_ends_its_run_and_nothing_else(error: 
     """Proves: EXE-02."""
     raised = await ended(error)
     assert raised.error_type == type(error).__name__
+
+
+async def test_a_run_that_is_asked_to_end_before_its_activity_made_a_step_hears_of_the_end() -> None:
+    """Proves: EXE-02."""
+    told: asyncio.Future[ActivityFinished] = asyncio.get_running_loop().create_future()
+    activities = Activities(Raises(Odd()), lambda _, finished: told.set_result(finished), output_bytes_max=1024)
+    activities.start(INVOCATION)
+    activities.cancel("run")
+    result = (await asyncio.wait_for(told, 10.0)).result
+    assert isinstance(result, ActivityRaised)
+    assert result.error_type == "Cancelled"
+    assert not activities.under_way("run")
 
 
 async def test_a_message_that_cannot_be_read_is_said_to_be_so() -> None:
