@@ -190,8 +190,9 @@ class Misfortunes:
         return FullDiskItem(at_s=self._at(0.1, 0.5), seed=self._seed(), process=process, for_s=for_s)
 
     def _slow(self, process: str) -> SlowDiskItem:
-        for_s = round(self._chance.uniform(8.0, 16.0), 3)
-        return SlowDiskItem(at_s=self._at(0.1, 0.6), seed=self._seed(), process=process, for_s=for_s)
+        """As long as it takes for one to be met that begins while its process is down."""
+        for_s = round(self._chance.uniform(20.0, 30.0), 3)
+        return SlowDiskItem(at_s=self._at(0.1, 0.5), seed=self._seed(), process=process, for_s=for_s)
 
     def tampering(self, number: int) -> list[TamperItem]:
         """Each at a time at which there are rows to harm."""
