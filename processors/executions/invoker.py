@@ -76,10 +76,8 @@ class Activities:
     async def _call(self, invocation: Invocation) -> str | ActivityRaised:
         try:
             return self._checked(await self._invoker.invoke(invocation))
-        except asyncio.CancelledError as error:
-            asked = invocation.execution_id in self._cancelled
-            message = "the run was asked to end" if asked else "the activity raised CancelledError by itself"
-            return ActivityRaised(error_type="Cancelled" if asked else type(error).__name__, error_message=message)
+        except asyncio.CancelledError:
+            raise
         except BaseException as error:  # noqa: BLE001 - see below
             # Whatever an author's code raises is the run's fault. KeyboardInterrupt would end the process, and any
             # other that escaped from here would leave the run without an end that anybody hears of.
@@ -89,13 +87,9 @@ class Activities:
         if self._tasks.get(invocation.execution_id) is not task:
             return  # the ownership is over: what it would report belongs to nobody
         del self._tasks[invocation.execution_id]
+        asked = invocation.execution_id in self._cancelled
         self._cancelled.discard(invocation.execution_id)
-        if task.cancelled():
-            result: str | ActivityRaised = ActivityRaised(
-                error_type="Cancelled", error_message="the run was asked to end before its activity was called"
-            )
-        else:
-            result = task.result()
+        result = _called_off(asked=asked) if task.cancelled() else task.result()
         finished = ActivityFinished(node_id=invocation.node_id, attempt=invocation.attempt, result=result)
         self._report(invocation.execution_id, finished)
 
@@ -108,6 +102,12 @@ class Activities:
             message = f"expected an output of at most {self._output_bytes_max} bytes, found {size}; return a reference"
             return ActivityRaised(error_type="OutputTooLarge", error_message=message)
         return output
+
+
+def _called_off(*, asked: bool) -> ActivityRaised:
+    if asked:
+        return ActivityRaised(error_type="Cancelled", error_message="the run was asked to end")
+    return ActivityRaised(error_type="CancelledError", error_message="the activity raised CancelledError by itself")
 
 
 def _message_of(error: BaseException) -> str:
