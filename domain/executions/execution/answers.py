@@ -34,7 +34,7 @@ def not_found(command: CancelExecution) -> Intent:
 
 
 def _refused(command: CancelExecution, refusal: Refusal) -> Intent:
-    # It says itself what was asked, since a run may be asked to end by what kept the command, and not by the command.
+    # It says itself what was asked: what a coalesced run decides is gathered before its shard adds that to answers.
     return _reply(refused(command.command_id, refusal, asked_of(command)))
 
 
