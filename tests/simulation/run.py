@@ -249,7 +249,7 @@ class _Run:
         world = self._world
         world.trace.add("plan", f"seed {self._plan.seed}, steps {self._plan.steps}, {self._plan.cadence} checkpoints")
         await world.start()
-        self._items = items = [asyncio.create_task(self._at(item)) for item in self._plan.items]
+        self._items = items = [asyncio.create_task(self._at(item), name=str(item)) for item in self._plan.items]
         troubles = [task for task, item in zip(items, self._plan.items, strict=True) if item.fault]
         await self._ended(troubles, self._plan.ends_s + TROUBLES_END_S, "troubles end")
         await self._calm()
@@ -277,12 +277,8 @@ class _Run:
             if task in done:
                 task.result()
         if late:
-            told = [
-                entry
-                for entry in self._clients.ledger.sent
-                if not entry.was_told("landed", "done", "refused", "failed")
-            ]
-            raise Violation(rule, f"expected it within {within_s:g} s, found {len(late)} not ended; {told[:2]}")
+            items = "; ".join(sorted(task.get_name() for task in late)[:2])
+            raise Violation(rule, f"expected it within {within_s:g} s, found {len(late)} not ended: {items}")
 
     async def _calm(self) -> None:
         """Faults off: everything that was lent or broken is as it should be."""

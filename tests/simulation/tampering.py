@@ -5,7 +5,7 @@ import random
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 from interlock.projections.files import ViewFiles
 from interlock.projections.rows import Table, Value
@@ -19,16 +19,9 @@ TABLES: Final[tuple[Table[Any], ...]] = (BINDINGS, ROUTES, CANDIDATES)
 OTHER_STATE: Final = {"prepared": "active", "active": "prepared"}
 
 
-class Harmed(NamedTuple):
-    """What was done."""
-
-    publication_id: str
-    """Whose row it is."""
-    row: tuple[Value, ...]
-
-
-def harm_a_row(directory: Path, harm: Harm, chance: random.Random) -> Harmed | None:
-    """Harms a row of the copy that serves; None where there is none yet."""
+def harm_a_row(directory: Path, harm: Harm, chance: random.Random) -> tuple[Value, ...] | None:
+    """Harms a row of the copy that serves, and gives it as it then is, or was before it was lost: its publication
+    first. None where there is no row yet."""
     files = ViewFiles(directory, VIEW.name)
     generation = files.serving()
     if generation is None:
@@ -46,7 +39,7 @@ def harm_a_row(directory: Path, harm: Harm, chance: random.Random) -> Harmed | N
             )
         if harmed is not None:
             connection.execute(f"INSERT INTO {table.name} VALUES ({', '.join('?' * len(harmed))})", harmed)
-        return Harmed(str((harmed or row)[0]), harmed or row)
+        return harmed or tuple(row)
 
 
 def _harmed(table: Table[Any], row: Any, harm: Harm, chance: random.Random) -> tuple[Value, ...] | None:

@@ -196,10 +196,10 @@ class Troubles:
         """As soon as there is a row to harm."""
         holder = self._world.holder
         while True:
-            harmed = harm_a_row(holder.data / "views", item.harm, chance) if holder.up else None
-            if harmed is not None:
-                self._world.tampered[harmed.publication_id] = item.harm
-                self._count(item, f"a row is {item.harm}: {harmed.row}")
+            row = harm_a_row(holder.data / "views", item.harm, chance) if holder.up else None
+            if row is not None:
+                self._world.tampered.add(str(row[0]))
+                self._count(item, f"a row is {item.harm}: {row}")
                 return
             await asyncio.sleep(1.0)
 

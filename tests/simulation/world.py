@@ -89,8 +89,8 @@ class World:
         """Topic and shard → the processes that are told that it is theirs."""
         self.shifts: list[Shift] = []
         """How each process's clock was off, in the order in which it came to that."""
-        self.tampered: dict[str, str] = {}
-        """Publications with rows in the trigger index that somebody has changed by hand, and how."""
+        self.tampered: set[str] = set()
+        """Publications with rows in the trigger index that somebody has changed by hand."""
         self._standing: dict[str, None] = {}
         self._tasks: dict[str, dict[asyncio.Task[Any], None]] = {name: {} for name in self.processes}
         loop.set_task_factory(cast("Any", self._new_task))

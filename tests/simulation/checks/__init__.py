@@ -6,7 +6,7 @@
 commit, trace and the command that reruns exactly this.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,9 +51,9 @@ class Seen:
     """The engines that run now, in the order of their processes' names; paused ones included, crashed ones not."""
     views: Callable[[], Path | None]
     """The folder of the views that are held now, or None while nobody holds them."""
-    tampered: Mapping[str, str] | None = None
-    """Publications with rows in the trigger index that somebody else than its projector has changed, and how; None
-    where nobody tells of that."""
+    tampered: set[str] | None = None
+    """Publications with rows in the trigger index that somebody else than its projector has changed; None where nobody
+    tells of that."""
     references_ms: int = 86_400_000
     """How long TestRun references live."""
     shifts: Sequence[Shift] = ()

@@ -74,7 +74,9 @@ class Judge:
         self._shadows = {home: Shadow(home, horizon_ms) for home in homes}
         revisions = {home: tape.revisions for home, tape in self.tapes.journals.items()}
         self.shadows = ShadowsCheck(self._shadows, revisions)
-        self.rows = RowsCheck(self.tapes, self.authority, VIEWS, {} if seen.tampered is None else seen.tampered)
+        # Filled while the run goes on, so an empty one counts as well.
+        tampered = set[str]() if seen.tampered is None else seen.tampered
+        self.rows = RowsCheck(self.tapes, self.authority, VIEWS, tampered)
         self.witness = Witness(self, log.broker, self.tapes, self.deliveries, self.shadows)
 
     @contextmanager

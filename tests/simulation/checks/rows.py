@@ -11,13 +11,12 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from interlock.log.frame import Append
 from interlock.log.port import Shard
 from interlock.processors.ports import Codec
 from interlock.projections.files import ViewFiles
-from interlock.projections.rows import Key, MemoryRows, Table, Value
+from interlock.projections.rows import Key, MemoryRows, Value
 from interlock.projections.sqlite_rows import select_all
 from interlock.projections.store import read_marks, read_places
 from interlock.projections.trigger_index.fold import VIEW as TRIGGER_INDEX
@@ -48,9 +47,7 @@ class _Copy:
 class RowsCheck:
     """Every view."""
 
-    def __init__(
-        self, tapes: Tapes, authority: AuthorityCheck, views: tuple[View, ...], tampered: Mapping[str, str]
-    ) -> None:
+    def __init__(self, tapes: Tapes, authority: AuthorityCheck, views: tuple[View, ...], tampered: set[str]) -> None:
         """`tampered` as in `Seen`."""
         self.compared = 0
         """Comparisons of a view so far."""
@@ -138,9 +135,15 @@ class RowsCheck:
             stored, right = list(select_all(connection, table, ordered=False)), copy.rows.by_key(table)
             # One row a key, so that no row is hidden by another one.
             if len(stored) != len(right) or dict(zip(map(table.key_of, stored), stored, strict=True)) != right:
-                publications = _publications(stored, right) if view is TRIGGER_INDEX else []
+                lacking, surplus = _difference(stored, right)
+                # All rows of the trigger index begin with their publication.
+                publications = [str(row[0]) for row in (*lacking, *surplus)] if view is TRIGGER_INDEX else []
                 if not publications or any(one not in self._tampered for one in publications):
-                    raise Violation("rows-differ", _difference(view, table, stored, right, numbers))
+                    raise Violation(
+                        "rows-differ",
+                        f"expected {lacking[:1]} in {table.name} of the view {view.name} at {numbers}, "
+                        f"found {surplus[:1]}",
+                    )
                 unmended += publications
         copy.unmended = tuple(dict.fromkeys(unmended))
         if view is TRIGGER_INDEX:
@@ -187,21 +190,9 @@ class RowsCheck:
         }
 
 
-def _publications(stored: Sequence[tuple[Value, ...]], right: Mapping[Key, tuple[Value, ...]]) -> list[str]:
-    """Whose rows of the trigger index differ; all of its rows begin with their publication."""
-    held, rows = set(stored), set(right.values())
-    differ = [*(row for row in stored if row not in rows), *(row for row in right.values() if row not in held)]
-    return [str(row[0]) for row in differ]
-
-
 def _difference(
-    view: View,
-    table: Table[Any],
-    stored: Sequence[tuple[Value, ...]],
-    right: Mapping[Key, tuple[Value, ...]],
-    at: object,
-) -> str:
+    stored: Sequence[tuple[Value, ...]], right: Mapping[Key, tuple[Value, ...]]
+) -> tuple[list[tuple[Value, ...]], list[tuple[Value, ...]]]:
+    """The rows that are not there, and those that should not be."""
     held, rows = set(stored), set(right.values())
-    lacking = [row for row in right.values() if row not in held][:1]
-    surplus = [row for row in stored if row not in rows][:1]
-    return f"expected {lacking} in {table.name} of the view {view.name} at {at}, found {surplus}"
+    return [row for row in right.values() if row not in held], [row for row in stored if row not in rows]

@@ -3,8 +3,6 @@
 Rules: repaired-needlessly, verified-different.
 """
 
-from collections.abc import Mapping
-
 from interlock.domain.messages import RepairProjection
 from interlock.runtime.verifications import VerifyReport
 from tests.simulation.checks import Violation
@@ -13,7 +11,7 @@ from tests.simulation.checks import Violation
 class UpkeepCheck:
     """Follows what reconcilers ask for, and what verifications find."""
 
-    def __init__(self, tampered: Mapping[str, str] | None) -> None:
+    def __init__(self, tampered: set[str] | None) -> None:
         """`tampered` as in `Seen`."""
         self._tampered = tampered
 
