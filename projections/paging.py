@@ -42,13 +42,23 @@ class Filter:
             self.values += (value,)
         return self
 
+    def by_names(self, first: str, second: str, after: tuple[str, str] | None, limit: int) -> Self:
+        """In the order of two texts, at most `limit` rows, behind `after`; call it last."""
+        if after is not None:
+            self._conditions.append(f"({first}, {second}) > (?, ?)")
+            self.values += after
+        return self._first(limit, f"{first}, {second}")
+
     def newest_first(self, time: str, key: str, after: Cursor | None, limit: int) -> Self:
         """In the order of a time, the newest first, at most `limit` rows, behind `after`; call it last."""
-        if limit < 1:
-            raise ValueError(f"expected a limit of at least 1, found {limit}")
         if after is not None:
             self._conditions.append(f"({time}, {key}) < (?, ?)")
             self.values += after
-        self._order = f" ORDER BY {time} DESC, {key} DESC LIMIT ?"
+        return self._first(limit, f"{time} DESC, {key} DESC")
+
+    def _first(self, limit: int, order: str) -> Self:
+        if limit < 1:
+            raise ValueError(f"expected a limit of at least 1, found {limit}")
+        self._order = f" ORDER BY {order} LIMIT ?"
         self.values += (limit,)
         return self

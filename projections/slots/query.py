@@ -61,8 +61,13 @@ class SlotView:
 class Slots(Protocol):
     """What may be asked; each answer is of one moment. Every question may raise `WarmingUp`."""
 
-    def slots(self, shell: str) -> tuple[SlotRow, ...]:
-        """The slots of a shell, by definition and name."""
+    def slots(
+        self, shell: str, *, definition_id: str | None = None, after: Cursor | None = None, limit: int = 50
+    ) -> tuple[SlotRow, ...]:
+        """Slots by definition and name; `after` is the cursor of the last one that is known.
+
+        Raises `KeyError` where the shell has no slot of this cursor.
+        """
         ...
 
     def slot(self, shell: str, definition_id: str, name: str) -> SlotView | None:
@@ -86,9 +91,10 @@ class Slots(Protocol):
         """A publication; None if there is none of this id."""
         ...
 
-    def unpublish(self, unpublish_id: str) -> UnpublishView | None:
-        """An unpublish; None if there is none of this id, or if there was nothing to do."""
-        ...
+
+def slot_cursor_of(slot: SlotRow) -> Cursor:
+    """Where a list of slots goes on behind this one: behind its names, which stay, whatever the time becomes."""
+    return slot.activated_at_ms, slot.slot_id
 
 
 def cursor_of(publication: PublicationRow) -> Cursor:
@@ -102,10 +108,18 @@ class SqliteSlots:
     def __init__(self, reader: ViewReader) -> None:
         self._reader = reader
 
-    def slots(self, shell: str) -> tuple[SlotRow, ...]:
-        """The slots of a shell, by definition and name."""
+    def slots(
+        self, shell: str, *, definition_id: str | None = None, after: Cursor | None = None, limit: int = 50
+    ) -> tuple[SlotRow, ...]:
+        """Slots by definition and name."""
+        chosen = Filter().equal("shell", shell).equal("definition_id", definition_id)
         with self._reader.snapshot() as snapshot:
-            return tuple(snapshot.select(SLOTS, "shell = ? ORDER BY definition_id, name", (shell,)))
+            known = None if after is None else snapshot.get(SLOTS, after[1])
+            if after is not None and (known is None or known.shell != shell):
+                raise KeyError(f"expected the cursor of a slot of {shell!r}, found {after}")
+            place = None if known is None else (known.definition_id, known.name)
+            chosen.by_names("definition_id", "name", place, limit)
+            return tuple(snapshot.page(SLOTS, chosen.rest, chosen.values))
 
     def slot(self, shell: str, definition_id: str, name: str) -> SlotView | None:
         """A slot; None if nothing was ever activated in it."""
@@ -134,11 +148,6 @@ class SqliteSlots:
         """A publication; None if there is none of this id."""
         with self._reader.snapshot() as snapshot:
             return _publication(snapshot, publication_id)
-
-    def unpublish(self, unpublish_id: str) -> UnpublishView | None:
-        """An unpublish; None if there is none of this id, or if there was nothing to do."""
-        with self._reader.snapshot() as snapshot:
-            return look_up(snapshot, unpublish_id)
 
 
 def _publication(snapshot: Snapshot, publication_id: str) -> PublicationView | None:

@@ -55,4 +55,4 @@ def test_what_the_readme_types_works(program: Program) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert [each.status for each in program.client.runs().items] == ["completed"]
-    assert [each.revision for each in program.client.slots()] == [2]
+    assert [each.revision for each in program.client.slots().items] == [2]

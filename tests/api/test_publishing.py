@@ -166,6 +166,23 @@ async def test_names_of_any_kind_reach_their_slot(service: Service, name: str) -
     assert (found.json()["slot"]["definitionId"], found.json()["slot"]["name"]) == (name, slot)
 
 
+async def test_slots_are_listed_by_definition_and_name_in_pages(service: Service) -> None:
+    """Ten thousand slots in one answer kept the loop, and all that waits for it, for a quarter of a second."""
+    for definition, slot in (("b", "two"), ("b", "one"), ("a", "default")):
+        position = (await service.publish(document(definition), slot=slot))["position"]
+    first = await service.get("/v1/slots", position=position, limit=2)
+    rest = await service.get("/v1/slots", after=first["next"])
+    assert [(each["definitionId"], each["name"]) for each in first["items"]] == [("a", "default"), ("b", "one")]
+    assert ([each["name"] for each in rest["items"]], rest["next"]) == (["two"], None)
+    of_one = await service.get("/v1/slots", definition="b")
+    assert [each["name"] for each in of_one["items"]] == ["one", "two"]
+    assert (await service.http.get("/v1/slots", params={"limit": 501})).status_code == 400
+    for after in ("nonsense", "1-nobody"):
+        refused = await service.http.get("/v1/slots", params={"after": after})
+        assert (refused.status_code, refused.json()["kind"]) == (400, "invalid")
+        assert "`next` of a page" in refused.json()["message"]
+
+
 async def test_an_answer_knows_of_the_position_that_it_is_asked_for(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,16 +14,18 @@ from interlock.domain.publishing.publication.events import (
     RoutingShardReached,
 )
 from interlock.domain.publishing.reference.events import SourceReferenceCreated, SourceReferenceRetired
+from interlock.domain.publishing.slot.events import SlotActivated
 from interlock.domain.publishing.unpublish.events import (
     UnpublishServed,
     UnpublishShardReached,
     UnpublishSuperseded,
 )
+from interlock.domain.sharding import slot_id
 from interlock.projections.reader import ViewReader
 from interlock.projections.rows import MemoryRows
 from interlock.projections.slots.fold import VIEW, fold
 from interlock.projections.slots.intents import INTENTS
-from interlock.projections.slots.query import PublicationView, SqliteSlots, cursor_of
+from interlock.projections.slots.query import PublicationView, SqliteSlots, cursor_of, slot_cursor_of
 from interlock.projections.slots.references import REFERENCES
 from interlock.projections.slots.store import PUBLICATIONS, SLOTS, SlotRow
 from interlock.projections.slots.unpublishes import UNPUBLISHES
@@ -203,7 +205,47 @@ def test_a_pending_publication_tells_what_is_missing(tmp_path: Path, reader: Vie
         assert not answered.pending
         slot = slots.slot(SHELL, "orders", "main")
         assert slot is not None
-        assert (slot.authority, slots.unpublish("u1"), slots.unpublish("u2")) == (None, answered.unpublish, None)
+        assert slot.authority is None
+        await host.close()
+
+    run_virtual(main())
+
+
+def test_slots_are_listed_by_their_names_in_pages(tmp_path: Path, reader: ViewReader) -> None:
+    """Whatever happens to a slot that is known meanwhile, each one is met once."""
+
+    async def main() -> None:
+        journals = Journals()
+        host = journals.host(VIEW, tmp_path)
+        await host.start()
+        slots = SqliteSlots(reader)
+
+        async def active(publication_id: str, definition_id: str, slot_name: str, revision: int = 1) -> None:
+            activated = SlotActivated(
+                slot_id=slot_id(SHELL, definition_id, slot_name),
+                shell=SHELL,
+                definition_id=definition_id,
+                name=slot_name,
+                publication_id=publication_id,
+                replaced_publication_id="",
+                revision=revision,
+                at_ms=2_000 + revision,
+            )
+            append = await journals.commit("publishing", Change(f"slot:{activated.slot_id}", activated))
+            assert await host.reached({journals.shard("publishing"): append.frame.number}, 60.0)
+
+        names = [("a", "z"), ("b", "blue"), ("b", "main"), ("b/c", "a"), ("c", "main")]
+        for number, (definition_id, slot_name) in enumerate(reversed(names)):
+            await active(f"p{number}", definition_id, slot_name)
+        first = slots.slots(SHELL, limit=2)
+        assert [(each.definition_id, each.name) for each in first] == names[:2]
+        await active("again", "b", "blue", revision=2)
+        rest = slots.slots(SHELL, after=slot_cursor_of(first[-1]), limit=50)
+        assert [(each.definition_id, each.name) for each in rest] == names[2:]
+        assert [each.name for each in slots.slots(SHELL, definition_id="b")] == ["blue", "main"]
+        assert slots.slots("another") == ()
+        with pytest.raises(KeyError, match="cursor of a slot"):
+            slots.slots("another", after=slot_cursor_of(first[-1]))
         await host.close()
 
     run_virtual(main())

@@ -101,7 +101,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
         handler=publishing.slots,
         views=("slots",),
         answer=types.Page[types.Slot],
-        parameters=("shell", "position"),
+        parameters=(*_LIST, "definition", "position"),
     ),
     Endpoint(
         method="GET",

@@ -22,8 +22,8 @@ from interlock.api.paging import PageRequest, page_of, page_request
 from interlock.domain.messages import Publish, Restore, Unpublish
 from interlock.domain.publishing.publication.state import Status
 from interlock.domain.sharding import slot_id
-from interlock.projections.slots.query import PublicationView, cursor_of
-from interlock.projections.slots.store import PublicationRow
+from interlock.projections.slots.query import PublicationView, cursor_of, slot_cursor_of
+from interlock.projections.slots.store import PublicationRow, SlotRow
 from interlock.sdk.types import (
     Page,
     Publication,
@@ -89,10 +89,15 @@ async def changed(
 async def slots(context: Context, request: Request) -> Answer[Page[Slot]]:
     """The slots of a shell, by definition and name."""
     await context.at_position(VIEW, position_of(request))
-    rows = await context.ask(lambda: context.queries.slots.slots(shell_of(request)))
-    if not rows:
-        await context.require_caught_up(VIEW)
-    return Answer(200, Page(items=tuple(answers.slot(row) for row in rows), next=None))
+    asked, shell, definition = page_request(request), shell_of(request), request.query_params.get("definition")
+
+    def look(part: PageRequest) -> tuple[SlotRow, ...]:
+        try:
+            return context.queries.slots.slots(shell, definition_id=definition, after=part.after, limit=part.limit)
+        except KeyError:
+            raise invalid("Expected `after` as it was given by `next` of a page of slots, found another.") from None
+
+    return await page_of(context, VIEW, asked, look, answers.slot, slot_cursor_of)
 
 
 async def slot(context: Context, request: Request) -> Answer[SlotDetail]:

@@ -180,11 +180,19 @@ def restore(
     _end(published, show.published, as_json=as_json)
 
 
-def slots_list(at_least: AtLeast = "", api: Api = "", shell: Shell = "default", as_json: AsJson = False) -> None:
-    """List the slots."""
+def slots_list(
+    definition: Annotated[str | None, typer.Option(help="Only those of this definition.")] = None,
+    limit: Limit = None,
+    after: After = "",
+    at_least: AtLeast = "",
+    api: Api = "",
+    shell: Shell = "default",
+    as_json: AsJson = False,
+) -> None:
+    """List the slots, by definition and name."""
     with asking(api, shell, at_least) as client:
-        slots = client.slots()
-    print_json(slots) if as_json else show.slots(slots)
+        page = client.slots(definition=definition, limit=limit, after=after or None)
+    print_json(page) if as_json else show.slots(page)
 
 
 def slots_show(

@@ -102,7 +102,7 @@ def unpublished(found: Unpublished) -> None:
         print(f"Give the same command with --command-id {found.command_id} to hear its answer.")
 
 
-def slots(found: Sequence[Slot]) -> None:
+def slots(page: Page[Slot]) -> None:
     """Slots as a table."""
     rows = [
         (
@@ -113,10 +113,11 @@ def slots(found: Sequence[Slot]) -> None:
             instant(each.activated_at_ms if each.emptied_at_ms is None else each.emptied_at_ms),
             _owner(each.owner),
         )
-        for each in found
+        for each in page.items
     ]
     columns = ("DEFINITION", "SLOT", "REVISION", "PUBLICATION", "SINCE", "OWNER")
     print_table(columns, rows, "No slots: publish something.")
+    _more(page.next)
 
 
 def slot(found: SlotDetail) -> None:

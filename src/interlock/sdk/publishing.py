@@ -128,10 +128,17 @@ class Publishing(Connection):
         }
         return from_wire(Unpublished, self._send("POST", "/v1/unpublish", body=body, wait_s=wait_s))
 
-    def slots(self, *, position: int | None = None) -> tuple[Slot, ...]:
-        """All slots; `position` is that of a publish which the answer must know of."""
-        found = self._send("GET", "/v1/slots", query=self._query(position=position))
-        return from_wire(Page[Slot], found).items
+    def slots(
+        self,
+        *,
+        definition: str | None = None,
+        limit: int | None = None,
+        after: str | None = None,
+        position: int | None = None,
+    ) -> Page[Slot]:
+        """Slots by definition and name; `position` is that of a publish which the answer must know of."""
+        query = self._query(definition=definition, limit=limit, after=after, position=position)
+        return from_wire(Page[Slot], self._send("GET", "/v1/slots", query=query))
 
     def slot(self, definition: str, name: str = "default", *, position: int | None = None) -> SlotDetail:
         """A slot with its authority."""

@@ -325,7 +325,7 @@ class Rehearsal:
         return f"{sentence} (it is {instant(self._stage.clock.now_ms())})"
 
     def _authorities(self) -> str:
-        published = ", ".join(slot.definition_id for slot in self.client.slots()) or "none"
+        published = ", ".join(slot.definition_id for slot in self.client.slots().items) or "none"
         return f"Published are: {published}."
 
 
