@@ -186,13 +186,7 @@ def _told(shard: PublishingShard, action: Action, target: Target, content: _Cont
         conflicts=content.conflicts,
         owner=target.owner,
         found_owner=target.slot.owner,
-        beside=_beside(shard, target),
+        beside=shard.beside(target.shell, target.definition_id, target.slot_id),
         warnings=notices(content.triggers),
         restores=content.restores,
     )
-
-
-def _beside(shard: PublishingShard, target: Target) -> tuple[str, ...]:
-    """The other slots of the definition that go on starting work."""
-    slots = (shard.slots[each] for each in shard.slots_of.get((target.shell, target.definition_id), ()))
-    return tuple(sorted(slot.name for slot in slots if slot.publication_id and slot.slot_id != target.slot_id))

@@ -126,6 +126,11 @@ class PublishingShard:
         """What the document of a definition demands that was activated last."""
         return self.policies.get((shell, definition_id), NO_POLICY)
 
+    def beside(self, shell: str, definition_id: str, slot_id: str) -> tuple[str, ...]:
+        """The names of a definition's other slots that have authority: each stimulus starts their work too."""
+        slots = (self.slots[each] for each in self.slots_of.get((shell, definition_id), ()))
+        return tuple(sorted(slot.name for slot in slots if slot.publication_id and slot.slot_id != slot_id))
+
     def ledger(self, shell: str) -> Ledger:
         """The ledger of a shell; an empty one, not kept, if it has none."""
         return self.ledgers.get(shell) or claims_state.initial()

@@ -209,6 +209,11 @@ def test_who_decides_on_the_slot_is_told_beforehand(installation: Installation, 
     assert (refused["kind"], refused["details"]["policySource"]) == ("invalid", "workflow")
     assert "--slot" in refused["message"]
     assert installation.told("publish", demanding, "--slot", "green")["slot"] == "green"
+    code, shown = installation.run("publish", document_file(tmp_path, publish={"slot": "blue"}))
+    assert (code, "errands/blue is active" in shown) == (0, True)
+    (stays,) = (line for line in shown.splitlines() if line.startswith("stays beside"))
+    assert "green" in stays
+    assert installation.told("unpublish", "errands", "--slot", "blue")["status"] == "unpublished"
 
 
 def test_a_refused_or_failed_change_leaves_the_authority_serving(installation: Installation) -> None:

@@ -169,7 +169,10 @@ async def test_a_document_says_where_an_ordinary_publish_goes_or_that_there_is_n
         refused = await service.post(path, {"document": demanding}, 400)
         assert (refused["kind"], refused["details"]["policySource"]) == ("invalid", "workflow")
         assert "--slot" in refused["message"]
-    assert (await service.publish(demanding, slot="green"))["slot"] == "green"
+    published = await service.publish(demanding, slot="green")
+    assert (published["slot"], published["beside"]) == ("green", ["blue"])
+    await service.publish(demanding, slot="green", commandId="again")
+    assert (await service.publish(sent, commandId="again-blue"))["beside"] == ["green"]
 
 
 async def test_the_setting_of_the_host_refuses_what_names_no_slot_unless_the_document_does(tmp_path: Path) -> None:

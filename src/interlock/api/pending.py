@@ -31,7 +31,7 @@ def shard_has_to_decide(partition: int) -> str:
 def of_publication(context: Context, shell: str, command_id: str) -> Published:
     """How a publish or a restore stands."""
     identity = publication_id(shell, command_id)
-    found = _known(context).publications.get(identity, INITIAL)
+    found = known(context).publications.get(identity, INITIAL)
     return Published(
         status="pending",
         command_id=command_id,
@@ -50,7 +50,7 @@ def of_publication(context: Context, shell: str, command_id: str) -> Published:
 def of_unpublish(context: Context, message: Unpublish) -> Unpublished:
     """How an unpublish stands."""
     identity = unpublish_id(message.shell, message.command_id)
-    found = _known(context).unpublishes.get(identity)
+    found = known(context).unpublishes.get(identity)
     if found is None or not isinstance(done := found.outcome, Emptied):
         return Unpublished(
             status="pending",
@@ -79,7 +79,8 @@ def _missing(publication: Publication) -> tuple[str, ...]:
     return tuple(map(shard_has_to_decide, missing))
 
 
-def _known(context: Context) -> PublishingShard:
+def known(context: Context) -> PublishingShard:
+    """Publishing as this process knows it."""
     shard = context.engine.publishing
     assert shard is not None, "expected the role api in a process that serves the API"
     return shard

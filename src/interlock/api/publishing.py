@@ -62,9 +62,13 @@ async def publish(context: Context, request: Request) -> Answer[Published]:
 
 async def published(context: Context, message: Publish | Restore, wait_s: float | None) -> Answer[Published]:
     """What becomes of a request that makes a publication, as far as it is known in time. Raises `Failure`."""
-    return await changed(
+    found = await changed(
         context, message, wait_s, Published, lambda: pending.of_publication(context, message.shell, message.command_id)
     )
+    stands = found.value
+    # No part of the recorded answer, which is the same whenever it is given: this is as things are now.
+    beside = pending.known(context).beside(message.shell, stands.definition_id, stands.slot_id)
+    return Answer(found.status, replace(stands, beside=beside))
 
 
 async def changed(

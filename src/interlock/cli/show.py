@@ -81,6 +81,7 @@ def published(found: Published) -> None:
             ("command", found.command_id),
             ("replaced by", found.replaced_by),
             ("unpublished by", found.unpublished_by),
+            ("stays beside", ", ".join(found.beside)),
             *(("warning", each) for each in found.warnings),
         ]
     )

@@ -131,6 +131,8 @@ class Published:
     """The unpublish that emptied its slot before every shard had reached it; "" if none did."""
     restores: str = ""
     """The earlier publication that it restores; "" if it is of a document."""
+    beside: tuple[str, ...] = ()
+    """Other slots of the definition that start work too, as far as the process that answers knows then."""
     message: str = ""
     """Why there was nothing to do."""
     at_least: str = ""
