@@ -55,6 +55,11 @@ class Couriers:
         if outgoing:
             self._idle.clear()
 
+    @property
+    def waiting(self) -> int:
+        """How many promises are not delivered yet."""
+        return sum(map(len, self._queues.values()))
+
     async def drained(self) -> None:
         """Waits until everything is delivered."""
         while any(self._queues.values()):

@@ -251,6 +251,11 @@ class Ownership:
             )
         )
 
+    @property
+    def undelivered(self) -> int:
+        """Promises that count and are not known to have arrived."""
+        return self._couriers.waiting
+
     # ---- the loop ---------------------------------------------------------------------------------------------
 
     async def work(self) -> None:

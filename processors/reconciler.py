@@ -18,7 +18,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol, get_args
 
 from interlock.domain.messages import RepairProjection
 from interlock.domain.publishing.reconciliation.called import Called, called_for
@@ -43,6 +43,8 @@ REPAIRS_AT_ONCE: Final = 50
 DEFAULT_SHELL: Final = "default"
 """Whose shard is asked where a publication is gone: what it decides then is the same for every shell."""
 
+Differs = Literal["missing", "foreign", "flipped", "changed"]
+"""How a row differs from what is called for; flipped: its visibility, and nothing else."""
 Outcome = Literal["found", "asked", "repaired", "refused"]
 """found: nothing was asked, as in a dry run · asked: publishing has not answered yet · repaired · refused: publication
 or slot have moved since, and the next pass compares anew."""
@@ -114,7 +116,12 @@ class Finding:
     @property
     def rows(self) -> int:
         """All rows that differ."""
-        return self.missing + self.foreign + self.flipped + self.changed
+        return sum(self.differences.values())
+
+    @property
+    def differences(self) -> dict[Differs, int]:
+        """How many rows differ in each way."""
+        return {"missing": self.missing, "foreign": self.foreign, "flipped": self.flipped, "changed": self.changed}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,8 +165,8 @@ class Reconciler:
     def __init__(self, truth: Truth, copies: Sequence[Copy], ask: Ask, ids: Ids) -> None:
         self.sweeps = 0
         """Passes that came to their end."""
-        self.drift_rows = 0
-        """Rows that were found wrong since the process began."""
+        self.drift: dict[Differs, int] = dict.fromkeys(get_args(Differs), 0)
+        """How rows differed → so many were found since the process began, whether they were repaired or not."""
         self._truth = truth
         self._copies = tuple(copies)
         self._ask = ask
@@ -187,7 +194,9 @@ class Reconciler:
             if found and repair:
                 sweep = replace(sweep, findings=await self._repair(sweep, requested_by))
             self.sweeps += 1
-            self.drift_rows += sweep.rows
+            for finding in found:
+                for difference, rows in finding.differences.items():
+                    self.drift[difference] += rows
             return sweep
 
     # ---- comparing ----------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """E14: how far a view is behind is told, also while nobody projects it.
 
-What is left to do of this case: an alarm at a bound, metrics, and journals that are never trimmed below what the
-slowest registered reader has read. Nothing trims a journal yet.
+What is left to do of this case: journals that are never trimmed below what the slowest registered reader has read.
+Nothing trims a journal yet. An alarm at a bound is the operator's, over the lag in `/metrics`.
 """
 
 from pathlib import Path

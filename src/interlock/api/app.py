@@ -39,6 +39,7 @@ from interlock.api.bodies import (
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer, Endpoint, Json
 from interlock.api.failures import respond
+from interlock.api.metrics import metrics_route
 from interlock.api.openapi import document
 from interlock.api.positions import reach
 from interlock.api.queries import Queries
@@ -311,6 +312,7 @@ def create_app(engine: Engine, queries: Queries) -> Starlette:
     app = Starlette(
         routes=[
             Route("/v1/openapi.json", openapi_document, methods=["GET"]),
+            metrics_route(engine),
             *(_route(context, endpoint) for endpoint in ENDPOINTS),
         ],
         exception_handlers={Exception: respond, 404: respond, 405: respond},

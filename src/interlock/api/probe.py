@@ -1,4 +1,4 @@
-"""How a process without the API is: `/health/live` and `/health/ready` and nothing else, for whoever watches processes.
+"""How a process without the API is: its health and its metrics and nothing else, for whoever watches processes.
 
 Such a process listens only where it is told a port, so that several on one machine don't fight for one.
 """
@@ -12,6 +12,7 @@ from interlock.api.bodies import wait_of
 from interlock.api.endpoint import Json
 from interlock.api.failures import Failure, respond
 from interlock.api.health import missing, until_none
+from interlock.api.metrics import metrics_route
 from interlock.runtime.engine import Engine
 from interlock.sdk.types import Health
 from interlock.sdk.wire import to_wire
@@ -28,7 +29,7 @@ def create_probe(engine: Engine) -> Starlette:
         return _answer(engine, problems)
 
     return Starlette(
-        routes=[Route("/health/live", live), Route("/health/ready", ready)],
+        routes=[Route("/health/live", live), Route("/health/ready", ready), metrics_route(engine)],
         exception_handlers={Failure: respond, 404: respond, 405: respond},
     )
 

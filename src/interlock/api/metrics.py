@@ -1,0 +1,133 @@
+"""`/metrics`: how this process is, in Prometheus' text form.
+
+All of it is read when it is asked for, from what the process keeps anyway; so it costs nothing while nobody asks. Each
+process tells of itself alone: of the shards and views that it holds, and of its own passes. What is not known, such as
+the lag of a view while the log does not answer, is left out rather than told as 0.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from interlock.projections.host import ViewHost
+from interlock.runtime.engine import Engine
+
+LOG_WAIT_S: Final = 2.0
+"""How long the log may take to say where the journals end that views are compared with."""
+
+
+def metrics_route(engine: Engine) -> Route:
+    """The route of a process, whatever its roles are."""
+
+    async def metrics(request: Request) -> Response:
+        lags = await asyncio.gather(*(_lag(engine.views[view]) for view in engine.views))
+        views = dict(zip(engine.views, lags, strict=True))
+        # A registry of its own: two engines of one process, as tests have them, would count together in the global one.
+        registry = CollectorRegistry()
+        registry.register(_Told([*_health(engine), *_shards(engine), *_passes(engine), *_views(engine, views)]))
+        ProcessCollector(registry=registry)
+        encode, content_type = choose_encoder(request.headers.get("accept", ""))
+        return Response(encode(registry), media_type=content_type)
+
+    return Route("/metrics", metrics, methods=["GET"])
+
+
+class _Told(Collector):
+    def __init__(self, metrics: Sequence[Metric]) -> None:
+        self._metrics = metrics
+
+    def collect(self) -> Iterable[Metric]:
+        return self._metrics
+
+
+async def _lag(view: ViewHost) -> int | None:
+    """How many records a view is behind; None where the log doesn't tell in time."""
+    try:
+        async with asyncio.timeout(LOG_WAIT_S):
+            return (await view.status()).lag
+    except TimeoutError:
+        return None
+
+
+def _health(engine: Engine) -> Iterator[Metric]:
+    yield _gauge("faults", "What stands still until somebody acts; /health/live names it.", len(engine.faults()))
+    waiting = len(engine.waiting())
+    yield _gauge("waiting", "What has to come before the process does its part; /health/ready names it.", waiting)
+    if "executions" in engine.roles:
+        unserved = len(engine.unserved())
+        yield _gauge("unserved_runs", "Runs of its shards whose next activity it has no code of.", unserved)
+
+
+def _shards(engine: Engine) -> Iterator[Metric]:
+    labels = ("context", "partition")
+    is_open = GaugeMetricFamily(
+        "interlock_shard_open",
+        "1 where an assigned shard is open, 0 where it is opened or stands.",
+        labels=labels,
+    )
+    takeovers = CounterMetricFamily(
+        "interlock_shard_takeovers", "How often a shard was opened since it was assigned here.", labels=labels
+    )
+    undelivered = GaugeMetricFamily(
+        "interlock_undelivered_intents", "Intents that are committed and not delivered yet.", labels=labels
+    )
+    for host in engine.hosts:
+        for partition, processor in sorted(host.processors.items()):
+            values = (host.context, str(partition))
+            is_open.add_metric(values, int(processor.serving))
+            takeovers.add_metric(values, processor.takeovers)
+            if processor.ownership is not None:
+                undelivered.add_metric(values, processor.ownership.undelivered)
+    if engine.hosts:
+        yield from (is_open, takeovers, undelivered)
+
+
+def _passes(engine: Engine) -> Iterator[Metric]:
+    reconciler = engine.reconciler
+    if reconciler is None:
+        return
+    yield CounterMetricFamily(
+        "interlock_reconciler_passes", "Passes of the reconciler that came to their end.", value=reconciler.sweeps
+    )
+    drift = CounterMetricFamily(
+        "interlock_drift_rows",
+        "Rows that passes found to be not as the slots call for, repaired or not.",
+        labels=("difference",),
+    )
+    for difference, rows in reconciler.drift.items():
+        drift.add_metric((difference,), rows)
+    yield drift
+
+
+def _views(engine: Engine, lags: Mapping[str, int | None]) -> Iterator[Metric]:
+    live = GaugeMetricFamily(
+        "interlock_view_live",
+        "1 where a view has caught up and goes on; else 0.",
+        labels=("view",),
+    )
+    lag = GaugeMetricFamily(
+        "interlock_view_lag_records", "Records of its journals that a view has not taken in yet.", labels=("view",)
+    )
+    rebuilding = GaugeMetricFamily(
+        "interlock_view_rebuilding", "1 while a second copy of a view is filled, to be swapped in.", labels=("view",)
+    )
+    for name, behind in lags.items():
+        view = engine.views[name]
+        live.add_metric((name,), int(view.caught_up))
+        rebuilding.add_metric((name,), int(view.working == "rebuild"))
+        if behind is not None:
+            lag.add_metric((name,), behind)
+    if engine.views:
+        yield from (live, lag, rebuilding)
+
+
+def _gauge(name: str, meaning: str, value: float) -> Metric:
+    return GaugeMetricFamily(f"interlock_{name}", meaning, value=value)
