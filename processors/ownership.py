@@ -199,6 +199,8 @@ class Ownership:
             still_assigned=still_assigned,
             wait_s=self._bounds.read_wait_s,
         )
+        if self._keeper is not None:
+            self._keeper.opened()
         if self._replica is not None:
             await self._replica.reached(self._book.publishing)
 

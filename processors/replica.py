@@ -79,7 +79,10 @@ class AuthorityReplica:
                 try:
                     if goal is None:
                         goal = (await self._log.end(self._journal)).end
-                    self.warm = self.warm or reader.next_offset >= goal
+                    if not self.warm and reader.next_offset >= goal:
+                        self.warm = True
+                        if keeper is not None:
+                            keeper.opened()
                     appends = await reader.read(0.0 if not self.warm else self._wait_s)
                 except Unavailable as error:
                     log.warning("the replica of %s waits: %s", self._journal, error)

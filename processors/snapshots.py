@@ -78,6 +78,8 @@ class Keeper:
         }
         self._records_min = records_min
         self._records = 0
+        self._begins = False
+        """Whether a journal is being opened of which there was no snapshot."""
         self._size = 0
         """Records that the last snapshot is worth, by its bytes; it would cost more than they to write more often."""
         self._writing: asyncio.Task[None] | None = None
@@ -91,6 +93,7 @@ class Keeper:
         try:
             found = await self._read()
             if found is None:
+                self._begins = True
                 return None
             await self._recognise(wire, found.position, wait_s)
         except Unusable as error:
@@ -147,11 +150,25 @@ class Keeper:
         finally:
             await reader.close()
 
+    def opened(self) -> None:
+        """Says that all is folded that was there before."""
+        self._begins = False
+
     # ---- writing ----------------------------------------------------------------------------------------------
 
     def folded(self, records: int) -> None:
         """Counts records that were folded or appended since the last snapshot."""
         self._records += records
+        if self._begins and self._records >= self._records_min:
+            self._begins = False
+            log.warning(
+                "expected a snapshot of %s, which has over %d records, found no %s: it is folded from its beginning, "
+                "which takes the longer the more there are. That is so where a process opens it for the first time; "
+                "else keep the snapshots of its data directory from one start to the next",
+                self._journal,
+                self._records_min,
+                self._name,
+            )
 
     @property
     def due(self) -> bool:
