@@ -365,7 +365,10 @@ class Projector:
             # What would be made anew from the log needs its beginning.
             remedy = "the log's beginning is gone: restore a log that has it, then rebuild the view from it"
         elif isinstance(error, LogChanged):
-            remedy = "make sure that this is the right log, then rebuild the view from it"
+            remedy = (
+                "make sure that this is the right log and that nothing takes records from it (`interlock topics "
+                "check`), then rebuild the view from it"
+            )
         elif isinstance(error, BlobLost):
             remedy = "the view can't be made without it"
         elif isinstance(error, OffsetGone):

@@ -8,21 +8,25 @@ from pathlib import Path
 
 import pytest
 
+from interlock.log.frame import Append
 from interlock.log.port import TopicSpec
 from interlock.projections.host import ViewHost
-from tests.cases.kafka_journals import KafkaJournal, kafka_journal, live, transactions
+from tests.cases.kafka_journals import Held, KafkaJournal, kafka_journal, live, transactions
 
 pytestmark = [pytest.mark.cases, pytest.mark.kafka]
 
+JUDGED_S = 5.0
+"""In which a view has to be live, or to have said why it is not; on an idle machine it takes a tenth of a second."""
 PATIENCE_S = 30.0
-"""An idle machine takes a second."""
+"""How long anything else may take."""
 
 
 @asynccontextmanager
 async def judged(journal: KafkaJournal, directory: Path) -> AsyncGenerator[ViewHost, None]:
     """A view that is live with everything, or has said why it is not."""
-    async with journal.projected(directory) as host, asyncio.timeout(PATIENCE_S):
-        await live(host)
+    async with journal.projected(directory) as host:
+        async with asyncio.timeout(JUDGED_S):
+            await live(host)
         yield host
 
 
@@ -67,6 +71,50 @@ async def test_a_topic_that_is_compacted_is_named_with_what_to_set(kafka_bootstr
         faults = await journal.log.check([TopicSpec(name=topic, partitions=1)])
         assert {each.setting for each in faults} >= {"cleanup.policy"}
         assert all(each.remedy for each in faults)
+
+
+async def test_a_journal_that_was_compacted_stops_a_view_that_begins(kafka_bootstrap: str, tmp_path: Path) -> None:
+    """Each append names the one before it, so what compaction took is missed.
+
+    Proves: PRJ-06 (a part is never shown as the whole).
+    """
+    async with kafka_journal(kafka_bootstrap, compacted=True) as journal, asyncio.timeout(PATIENCE_S):
+        last = await journal.run("one")
+        while await records(journal, last) == last.base + last.frame.size:
+            last = await journal.run("one")  # the segment that is written to is never compacted
+        async with judged(journal, tmp_path) as host:
+            assert not host.caught_up
+            assert all(words in host.error for words in (journal.shard.topic, "have changed", "interlock topics check"))
+
+
+async def records(journal: KafkaJournal, last: Append) -> int:
+    """How many there are up to the end of an append."""
+    reader, count = journal.log.reader(journal.shard, 0), 0
+    try:
+        while reader.next_offset < last.base + last.frame.size:
+            count += len(await reader.read(1.0))
+    finally:
+        await reader.close()
+    return count
+
+
+async def test_a_head_that_is_cut_while_a_view_is_filled_stops_it(kafka_bootstrap: str, tmp_path: Path) -> None:
+    """It has seen that the log is whole, and has read nothing of it yet.
+
+    Proves: PRJ-06 (a part is never shown as the whole).
+    """
+    async with kafka_journal(kafka_bootstrap) as journal, asyncio.timeout(PATIENCE_S):
+        await journal.run("one")
+        second = await journal.run("two")
+        held = Held(journal.log)
+        async with journal.projected(tmp_path, held) as host:
+            await held.begun.wait()
+            await journal.log.trim(journal.shard, second.base)
+            held.goes_on.set()
+            async with asyncio.timeout(JUDGED_S):
+                await live(host)
+            assert not host.caught_up
+            assert "restore the view or the log from a backup" in host.error
 
 
 async def test_a_head_that_is_gone_stops_a_view_that_begins(kafka_bootstrap: str, tmp_path: Path) -> None:
