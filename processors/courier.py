@@ -10,6 +10,7 @@ import json
 import logging
 from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 
 from interlock.domain.messages import RejectStimulus, Reply
 from interlock.log.port import BATCH_OVERHEAD_BYTES, Log, LogError, Record, Shard
@@ -18,6 +19,14 @@ from interlock.processors.ports import Bounds, Codec, Topics
 from interlock.processors.unit import Outgoing
 
 log = logging.getLogger(__name__)
+
+
+class Waiting(NamedTuple):
+    """What is promised and not delivered yet."""
+
+    promises: int
+    oldest_ms: int | None
+    """When the oldest of them was decided, by the clock of the process that did; None where there is none."""
 
 
 class Couriers:
@@ -56,9 +65,11 @@ class Couriers:
             self._idle.clear()
 
     @property
-    def waiting(self) -> int:
-        """How many promises are not delivered yet."""
-        return sum(map(len, self._queues.values()))
+    def waiting(self) -> Waiting:
+        """What is not delivered yet; looks at the head of each queue alone."""
+        heads = [queue[0] for queue in self._queues.values() if queue]
+        oldest_ms = min((int(dict(head.headers)["time"]) for head in heads), default=None)
+        return Waiting(sum(map(len, self._queues.values())), oldest_ms)
 
     async def drained(self) -> None:
         """Waits until everything is delivered."""

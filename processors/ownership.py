@@ -22,7 +22,7 @@ from interlock.log.journal import START, Journal, Lost, Position, behind
 from interlock.log.port import Log, Shard, Stored
 from interlock.processors.answering import answered, earlier_answer, with_answer
 from interlock.processors.counted import Counted, KeptBook
-from interlock.processors.courier import Couriers, for_users
+from interlock.processors.courier import Couriers, Waiting, for_users
 from interlock.processors.mail import Cause, Received, receive, recorded, unreadable
 from interlock.processors.mailbox import Item, Local, Mailbox
 from interlock.processors.ports import Bounds, Clock, Codec, Ids, NewerRelease, Schemas, Topics
@@ -172,6 +172,8 @@ class Ownership:
         self._nobodys_schema = ""
         """The last fingerprint that was asked for and that nobody has registered."""
         self._mailbox = Mailbox(bounds.mailbox_records_max)
+        self._delivering = False
+        """Whether the couriers have what was promised before this ownership."""
         self._stopping = False
         self._couriers = Couriers(
             source=source, wire=wire, codec=codec, topics=topics, bounds=bounds, delivered=self._was_delivered
@@ -254,9 +256,9 @@ class Ownership:
         )
 
     @property
-    def undelivered(self) -> int:
-        """Promises that count and are not known to have arrived."""
-        return self._couriers.waiting
+    def undelivered(self) -> Waiting | None:
+        """Promises that count and are not known to have arrived; None until those of earlier owners are among them."""
+        return self._couriers.waiting if self._delivering else None
 
     # ---- the loop ---------------------------------------------------------------------------------------------
 
@@ -266,6 +268,7 @@ class Ownership:
         filling = asyncio.create_task(self._mailbox.fill(reader, self._bounds.read_wait_s))
         filling.add_done_callback(lambda _: self._mailbox.wake())
         self._couriers.put([one for kept in self._counted.undelivered.values() for one in kept])
+        self._delivering = True
         self._handler.committed(self._mailbox)
         try:
             while not self._stopping:

@@ -165,8 +165,10 @@ class Reconciler:
     def __init__(self, truth: Truth, copies: Sequence[Copy], ask: Ask, ids: Ids) -> None:
         self.sweeps = 0
         """Passes that came to their end."""
-        self.drift: dict[Differs, int] = dict.fromkeys(get_args(Differs), 0)
-        """How rows differed → so many were found since the process began, whether they were repaired or not."""
+        self.drift: dict[tuple[str, Differs], int] = {
+            (copy.kind, difference): 0 for copy in copies for difference in get_args(Differs)
+        }
+        """View, and how rows differed → so many were found since the process began, repaired or not."""
         self._truth = truth
         self._copies = tuple(copies)
         self._ask = ask
@@ -196,7 +198,7 @@ class Reconciler:
             self.sweeps += 1
             for finding in found:
                 for difference, rows in finding.differences.items():
-                    self.drift[difference] += rows
+                    self.drift[finding.kind, difference] += rows
             return sweep
 
     # ---- comparing ----------------------------------------------------------------------------------------------

@@ -6,10 +6,13 @@ from itertools import count
 
 import pytest
 
-from interlock.domain.decider import NOTHING, Decided
-from interlock.domain.messages import RoutingReached
+from interlock.domain.decider import NOTHING, Decided, Decision, Intent
+from interlock.domain.messages import DecideAt, RoutingReached
+from interlock.log.faults import LANDS, SEEN, Answer, AskOutcome, SendOutcome
 from interlock.log.journal import Journal, Lost
 from interlock.log.memory import MemoryBroker, MemoryLog
+from interlock.log.port import Shard
+from interlock.processors.courier import Waiting
 from interlock.processors.mail import Cause, sourced_record
 from interlock.processors.ownership import CLOCK_LOOK_S, Ownership
 from interlock.processors.ports import Bounds, Clock
@@ -126,3 +129,69 @@ async def slept() -> float:
 def test_what_came_due_while_the_machine_slept_is_done_soon_after_it() -> None:
     """The loop's time stands meanwhile: whoever sleeps until something is due sleeps on for as long as before."""
     assert run_virtual(slept()) <= CLOCK_LOOK_S
+
+
+class Promises(DueOnce):
+    """What is due is a promise to routing."""
+
+    def due(self, unit: Unit) -> Decided:
+        super().due(unit)
+        said = DecideAt(shell="default", publication_id="p", position=unit.number)
+        return Decision(intents=(Intent("routing", "default", said, partition=0),))
+
+
+class Away:
+    """The inbox of routing takes nothing while `away` is set."""
+
+    away = True
+
+    def on_send(self, shard: Shard, batch: object) -> SendOutcome:
+        """Refuses for the time being, or lands."""
+        refused = self.away and shard == TOPICS.inbox("routing", 0)
+        return SendOutcome(landings_s=(), answer=Answer.REFUSED) if refused else LANDS
+
+    def on_ask(self, shard: Shard) -> AskOutcome:
+        """Answers."""
+        return SEEN
+
+
+async def stranded() -> list[Waiting | int | None]:
+    """When a promise was decided, and what two owners, one after another, say of it; the second delivers it at last."""
+    broker = MemoryBroker()
+    for spec in topic_specs(SETTINGS):
+        broker.create(spec)
+    away = Away()
+    log = MemoryLog(broker, faults=away)
+    clock = LoopClock(asyncio.get_running_loop())
+    decided_ms = clock.now_ms() + 10_000
+    first = owner(log, "a", handler=Promises(decided_ms), clock=clock)
+    await first.open(yes)
+    working = asyncio.create_task(first.work())
+    await asyncio.sleep(100.0)
+    told: list[Waiting | int | None] = [decided_ms, first.undelivered]
+    working.cancel()
+    await asyncio.gather(working, return_exceptions=True)
+    await first.close()
+    second = owner(log, "b", clock=clock)
+    await second.open(yes)
+    told.append(second.undelivered)
+    working = asyncio.create_task(second.work())
+    await asyncio.sleep(100.0)
+    told.append(second.undelivered)
+    away.away = False
+    await asyncio.sleep(100.0)
+    told.append(second.undelivered)
+    second.stop()
+    await working
+    await second.close()
+    return told
+
+
+def test_a_promise_that_was_stranded_is_as_old_for_who_recovers_it() -> None:
+    """And nothing is told before it is known.
+
+    Proves: CHK-02 (what a crash stranded is delivered; the age of the oldest undelivered intent)."""
+    decided_ms, before, opened, after, delivered = run_virtual(stranded())
+    assert before == after == Waiting(1, decided_ms if isinstance(decided_ms, int) else None)
+    assert opened is None
+    assert delivered == Waiting(0, None)

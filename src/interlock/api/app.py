@@ -312,7 +312,7 @@ def create_app(engine: Engine, queries: Queries) -> Starlette:
     app = Starlette(
         routes=[
             Route("/v1/openapi.json", openapi_document, methods=["GET"]),
-            metrics_route(engine),
+            metrics_route(engine, context),
             *(_route(context, endpoint) for endpoint in ENDPOINTS),
         ],
         exception_handlers={Exception: respond, 404: respond, 405: respond},

@@ -1,11 +1,13 @@
 """`/metrics`: how this process is, in Prometheus' text form.
 
 All of it is read when it is asked for, from what the process keeps anyway; so it costs nothing while nobody asks. Each
-process tells of itself alone: of the shards and views that it holds, and of its own passes. What is not known, such as
-the lag of a view while the log does not answer, is left out rather than told as 0.
+process tells of itself alone: of the shards and views that it holds, and of its own passes; only what was ever repaired
+is what the journals say, the same in each process that answers from views. What is not known, such as the lag of a view
+while the log does not answer, is left out rather than told as 0.
 """
 
 import asyncio
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -17,22 +19,32 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from interlock.api.context import Context
+from interlock.processors.reconciler import Reconciler
 from interlock.projections.host import ViewHost
+from interlock.projections.reader import WarmingUp
+from interlock.projections.slots.repairs import DriftRow
 from interlock.runtime.engine import Engine
 
 LOG_WAIT_S: Final = 2.0
 """How long the log may take to say where the journals end that views are compared with."""
 
 
-def metrics_route(engine: Engine) -> Route:
-    """The route of a process, whatever its roles are."""
+def metrics_route(engine: Engine, context: Context | None = None) -> Route:
+    """The route of a process, whatever its roles are; `context` where it answers from views."""
 
     async def metrics(request: Request) -> Response:
         lags = await asyncio.gather(*(_lag(engine.views[view]) for view in engine.views))
         views = dict(zip(engine.views, lags, strict=True))
+        found = [*_health(engine), *_shards(engine), *_views(engine, views)]
+        if engine.reconciler is not None:
+            found += _passes(engine.reconciler)
+            repaired = None if context is None else await _repaired(context)
+            if repaired is not None:
+                found += _repairs(engine.reconciler, repaired)
         # A registry of its own: two engines of one process, as tests have them, would count together in the global one.
         registry = CollectorRegistry()
-        registry.register(_Told([*_health(engine), *_shards(engine), *_passes(engine), *_views(engine, views)]))
+        registry.register(_Told(found))
         ProcessCollector(registry=registry)
         encode, content_type = choose_encoder(request.headers.get("accept", ""))
         return Response(encode(registry), media_type=content_type)
@@ -54,6 +66,14 @@ async def _lag(view: ViewHost) -> int | None:
         async with asyncio.timeout(LOG_WAIT_S):
             return (await view.status()).lag
     except TimeoutError:
+        return None
+
+
+async def _repaired(context: Context) -> Mapping[str, DriftRow] | None:
+    """View → what of it was ever repaired; None where the view that knows it can't tell now."""
+    try:
+        return await context.ask(context.queries.repairs.drift)
+    except (WarmingUp, sqlite3.Error):
         return None
 
 
@@ -79,32 +99,55 @@ def _shards(engine: Engine) -> Iterator[Metric]:
     undelivered = GaugeMetricFamily(
         "interlock_undelivered_intents", "Intents that are committed and not delivered yet.", labels=labels
     )
+    age = GaugeMetricFamily(
+        "interlock_oldest_undelivered_intent_age_seconds",
+        "How long ago the oldest of them was decided, by whichever process did; 0 where there is none.",
+        labels=labels,
+    )
+    now_ms = engine.parts.clock.now_ms()
     for host in engine.hosts:
         for partition, processor in sorted(host.processors.items()):
             values = (host.context, str(partition))
             is_open.add_metric(values, int(processor.serving))
             takeovers.add_metric(values, processor.takeovers)
-            if processor.ownership is not None:
-                undelivered.add_metric(values, processor.ownership.undelivered)
+            waiting = None if processor.ownership is None else processor.ownership.undelivered
+            if waiting is not None:
+                undelivered.add_metric(values, waiting.promises)
+                oldest_ms = now_ms if waiting.oldest_ms is None else waiting.oldest_ms
+                age.add_metric(values, max(0, now_ms - oldest_ms) / 1000)
     if engine.hosts:
-        yield from (is_open, takeovers, undelivered)
+        yield from (is_open, takeovers, undelivered, age)
 
 
-def _passes(engine: Engine) -> Iterator[Metric]:
-    reconciler = engine.reconciler
-    if reconciler is None:
-        return
+def _passes(reconciler: Reconciler) -> Iterator[Metric]:
     yield CounterMetricFamily(
         "interlock_reconciler_passes", "Passes of the reconciler that came to their end.", value=reconciler.sweeps
     )
     drift = CounterMetricFamily(
         "interlock_drift_rows",
         "Rows that passes found to be not as the slots call for, repaired or not.",
-        labels=("difference",),
+        labels=("view", "difference"),
     )
-    for difference, rows in reconciler.drift.items():
-        drift.add_metric((difference,), rows)
+    for labels, rows in reconciler.drift.items():
+        drift.add_metric(labels, rows)
     yield drift
+
+
+def _repairs(reconciler: Reconciler, repaired: Mapping[str, DriftRow]) -> Iterator[Metric]:
+    repairs = CounterMetricFamily(
+        "interlock_recorded_repairs",
+        "Publications whose rows in a view were restated, by whichever process asked, as the journals say.",
+        labels=("view",),
+    )
+    rows = CounterMetricFamily(
+        "interlock_repaired_rows", "Rows of a view that these repairs were recorded for.", labels=("view",)
+    )
+    # Those of which nothing was repaired yet are told as well: of a count that begins with 1, nobody sees the growth.
+    for view in sorted({*repaired, *(kind for kind, _ in reconciler.drift)}):
+        row = repaired.get(view)
+        repairs.add_metric((view,), 0 if row is None else row.repairs)
+        rows.add_metric((view,), 0 if row is None else row.wrong_rows)
+    yield from (repairs, rows)
 
 
 def _views(engine: Engine, lags: Mapping[str, int | None]) -> Iterator[Metric]:
