@@ -101,7 +101,7 @@ def _shards(engine: Engine) -> Iterator[Metric]:
     )
     age = GaugeMetricFamily(
         "interlock_oldest_undelivered_intent_age_seconds",
-        "How long ago the oldest of them was decided, by whichever process did; 0 where there is none.",
+        "How long ago the oldest undelivered intent was decided, by whichever process; 0 where there is none.",
         labels=labels,
     )
     now_ms = engine.parts.clock.now_ms()
@@ -140,7 +140,7 @@ def _repairs(reconciler: Reconciler, repaired: Mapping[str, DriftRow]) -> Iterat
         labels=("view",),
     )
     rows = CounterMetricFamily(
-        "interlock_repaired_rows", "Rows of a view that these repairs were recorded for.", labels=("view",)
+        "interlock_repaired_rows", "Rows of a view that the recorded repairs are about.", labels=("view",)
     )
     # Those of which nothing was repaired yet are told as well: of a count that begins with 1, nobody sees the growth.
     for view in sorted({*repaired, *(kind for kind, _ in reconciler.drift)}):

@@ -35,7 +35,7 @@ def serve(
 ) -> None:
     """Run some roles; several processes make a system, and one may end at any time.
 
-    A process without the role api answers /health/live and /health/ready where --port says.
+    A process without the role api answers /health/live, /health/ready and /metrics where --port says.
     """
     from interlock.cli.process import Plan, run
     from interlock.cli.settings import load
