@@ -1,7 +1,7 @@
 """E16: a release with other rules reads what an older one has decided as it was decided.
 
-A log of each release, kept in the repository and read by all later ones, is what is left to do of this case, with the
-first release; that records of every schema version stay readable is shown in tests/schemas.
+That logs of each release come to the same for ever is shown in tests/replay, and that records of every schema version
+stay readable in tests/schemas.
 """
 
 from pathlib import Path

@@ -13,7 +13,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,15 +95,16 @@ class Result:
         )
 
 
-def run(plan: Plan, *, whole: bool = False) -> Result:
-    """Carries out a plan; with `whole` its trace ends with what all records come to.
+def run(plan: Plan, *, whole: bool = False, at_end: Callable[[World], None] = lambda _: None) -> Result:
+    """Carries out a plan; with `whole` its trace ends with what all records come to. `at_end` is given the world of a
+    run that has broken no rule.
 
     What breaks a rule is in the result, and what is raised otherwise as well: then a part failed that nobody looks at,
     in the engine or in the simulation.
     """
     began = time.process_time()
     with tempfile.TemporaryDirectory(dir=SCRATCH if SCRATCH.is_dir() else None, prefix="simulation-") as folder:
-        one = _Run(plan, whole=whole)
+        one = _Run(plan, whole=whole, at_end=at_end)
         try:
             result = run_virtual(one.whole(Path(folder)), seed=plan.seed)
         except Spinning as spinning:
@@ -149,10 +150,11 @@ def _failure(error: Exception) -> Violation:
 
 
 class _Run:
-    def __init__(self, plan: Plan, *, whole: bool) -> None:
+    def __init__(self, plan: Plan, *, whole: bool, at_end: Callable[[World], None]) -> None:
         self.result = Result(plan=plan, trace=Trace())
         self._plan = plan
         self._digests = whole
+        self._at_end = at_end
         self._landed = 0
         self._look = asyncio.Event()
         self._compare = False
@@ -199,6 +201,7 @@ class _Run:
                 self._count()
             if result.violation is None:
                 await world.close()
+                self._at_end(world)
             if self._digests:
                 world.trace.add("log", f"holds {world.digest()}")
         return result
