@@ -10,6 +10,7 @@ from interlock.domain.sharding import stimulus_identity
 from interlock.processors.reconciler import Reconciler, Sweep
 from interlock.runtime.engine import Engine
 from tests.api.service import WAIT_S, Service, document
+from tests.cases.offers import cron, definition, http
 from tests.support import tampering
 
 PLACED = stimulus_identity("Event", "order.placed")
@@ -30,7 +31,7 @@ def rows(engine: Engine) -> list[tuple[object, ...]]:
     with sqlite3.connect(index(engine)) as connection:
         return [
             row
-            for table in ("bindings", "candidates", "asks")
+            for table in ("bindings", "candidates", "routes", "schedules", "asks")
             for row in connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2")
         ]
 
@@ -99,6 +100,27 @@ async def test_one_pass_repairs_all_that_is_wrong_in_the_view_and_in_the_replica
     assert {finding.outcome for finding in pass_.findings} == {"repaired"}
     await settled(service)
     assert (rows(engine), held(engine)) == (right, right_held)
+
+
+async def test_one_pass_repairs_rows_of_every_table(service: Service) -> None:
+    """Proves: PRJ-05."""
+    engine = service.engine
+    await service.publish(definition("orders", http("/orders"), http("/returns"), cron("1 * * * *")))
+    await settled(service)
+    right = rows(engine)
+    changed = tampering.change(
+        index(engine),
+        "DELETE FROM routes WHERE rowid = 1",
+        "UPDATE routes SET publication_id = 'dead' WHERE rowid = 2",
+        "UPDATE schedules SET expression = '2 * * * *'",
+        "INSERT INTO asks SELECT publication_id, 'trigger-index', shell, 2 FROM candidates",
+    )
+    assert changed == 4
+    assert rows(engine) != right
+    pass_ = await reconciler(service).sweep()
+    assert {finding.outcome for finding in pass_.findings} == {"repaired"}
+    await settled(service)
+    assert rows(engine) == right
 
 
 async def test_a_pass_can_be_asked_for_and_what_it_repaired_is_recorded(service: Service) -> None:
