@@ -8,6 +8,7 @@ each stimulus was answered by the one publication that had authority where it wa
 
 import asyncio
 import json
+import os
 import random
 import signal
 import time
@@ -32,6 +33,7 @@ from interlock.runtime.settings import Settings
 from interlock.runtime.topics import topics_of
 from interlock.schemas.codec import AvroCodec
 from tests.support import errands, histories
+from tests.support.acme import installed
 from tests.support.fleet import Fleet, Member
 from tests.support.histories import Histories
 
@@ -50,6 +52,7 @@ WAIT_S = 60
 PACE_S = 0.03
 SERVED = 20
 """So many stimuli have to be answered by the old publication after each failure."""
+ASKED = [{"type": "event", "name": "errand.asked"}]
 SLOT = slot_id("default", "errands", "default")
 
 
@@ -188,6 +191,8 @@ async def walking(bootstrap: str, folder: Path) -> AsyncGenerator[tuple[Walk, Ka
     url = f"kafka://{bootstrap}?prefix={prefix}"
     topics = topics_of(Settings(log=url, routing_shards=2, executions_shards=2, stimuli_partitions=2))
     fleet = Fleet(url, folder, app="tests.support.errands", settings=ENVIRONMENT)
+    path = [str(installed(folder / "site")), fleet.environment["PYTHONPATH"]]
+    fleet.environment["PYTHONPATH"] = os.pathsep.join(path)
     code, output = await fleet.run("topics", "create")
     assert code == 0, output
     for role in ("publishing", "routing", "executions", "projector", "api"):
@@ -226,9 +231,11 @@ async def test_the_old_publication_serves_through_every_failure_of_every_step(
         await _policy_and_slot(walk)
         await _compile(walk)
         await _claims(walk)
+        await _validate(walk)
         await _artifact_and_stage(walk)
         await _prepare_until_the_deadline(walk)
         await _prepare_with_a_projector_that_dies(walk)
+        await _observe(walk)
         await _compare_and_swap(walk)
         await _select(walk)
         walk.load.going = False
@@ -258,12 +265,22 @@ async def _claims(walk: Walk) -> None:
     endpoint = {"type": "http", "method": "POST", "path": "/errands"}
     keeper = json.dumps({"name": "keeper", "triggers": [endpoint], "steps": [{"id": "pause", "sleep": "1h"}]})
     kept = await walk.publish(keeper)
-    clashing = errand("clashing", triggers=[{"type": "event", "name": "errand.asked"}, endpoint])
+    clashing = errand("clashing", triggers=[*ASKED, endpoint])
     looked = await walk.post("/v1/preflight", {"document": clashing})
     assert looked["action"] == "conflict"
     clash = await walk.publish(clashing, 409)
     assert [each["publicationId"] for each in clash["conflicts"]] == [kept["publicationId"]]
     assert (await walk.failed(clash["details"]["publicationId"]))["failure"] == "conflict"
+
+
+async def _validate(walk: Walk) -> None:
+    """A third party's validator objects; nothing was asked of anybody."""
+    rooted = errand("rooted", triggers=[*ASKED, {"type": "http", "method": "GET", "path": "/"}])
+    refused = await walk.publish(rooted, 400)
+    assert "validator 'no-root' objects" in refused["message"]
+    identity = refused["details"]["publicationId"]
+    assert (await walk.failed(identity))["failure"] == "invalid"
+    assert (await walk.publication(identity, "failed"))["intents"] == []
 
 
 async def _artifact_and_stage(walk: Walk) -> None:
@@ -303,6 +320,14 @@ async def _prepare_with_a_projector_that_dies(walk: Walk) -> None:
     await walk.one("projector").start()
     await walk.publish(errand("v3"), commandId="v3")
     await walk.still_serving()
+
+
+async def _observe(walk: Walk) -> None:
+    """A third party's observer raises when the rows are there; they are taken away again."""
+    refused = await walk.publish(errand("observed", triggers=[*ASKED, {"type": "event", "name": "refused"}]), 409)
+    assert "observer 'gateway' raised ConnectionError" in refused["message"]
+    shown = await walk.failed(refused["details"]["publicationId"])
+    assert shown["reason"] == refused["message"]
 
 
 async def _compare_and_swap(walk: Walk) -> None:

@@ -1,11 +1,18 @@
 """Triggers of every kind and a third party's package, as a user of the command line meets them."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.acceptance.conftest import Shell
-from tests.acceptance.program import command, running, up
+from tests.acceptance.program import up
+from tests.support.acme import installed
+from tests.support.installation import BOTH_LOGS, Installation, install
+
+pytestmark = pytest.mark.acceptance
 
 STEPS = [{"id": "pause", "sleep": "1h"}]
 KINDS: list[dict[str, Any]] = [
@@ -14,47 +21,6 @@ KINDS: list[dict[str, Any]] = [
     {"type": "timer", "every": "15m"},
     {"type": "cron", "expression": "0 6 * * mon-fri", "zone": "Europe/Paris"},
 ]
-PACKAGE = """
-class Mqtt:
-    id = "acme-mqtt"
-    cardinality = "fan-out"
-
-    def describe(self, trigger):
-        if trigger.type != "acme.mqtt":
-            return None
-        from interlock.domain.definitions.providers import Descriptor
-        return [Descriptor(type="Mqtt", name=trigger.config["topic"], claim="mqtt:" + trigger.config["topic"])]
-
-
-class Policy:
-    id = "no-root"
-
-    def validate(self, candidate):
-        from interlock.domain.refusal import fault
-        return [fault("root", each.node_id, "another path than /", "/") for each in candidate.triggers
-                if each.route and each.route.template == "/"]
-
-
-class Gateway:
-    id = "gateway"
-
-    async def prepared(self, publication):
-        if any(each.claim == "event:refused" for each in publication.triggers):
-            raise ConnectionError("the gateway is away")
-
-
-class Broken:
-    def __init__(self):
-        raise RuntimeError("no licence")
-"""
-POINTS = """[interlock.trigger_providers]
-mqtt = acme:Mqtt
-broken = acme:Broken
-[interlock.publication_validators]
-no-root = acme:Policy
-[interlock.publication_observers]
-gateway = acme:Gateway
-"""
 
 
 def definition(folder: Path, *triggers: dict[str, Any], name: str = "orders") -> str:
@@ -98,33 +64,34 @@ def test_triggers_are_claimed_shown_and_refused(tmp_path: Path, interlock: Shell
         assert "'two'" in both.err
 
 
-def test_a_package_adds_a_provider_a_validator_and_an_observer(tmp_path: Path, interlock: Shell) -> None:
+@pytest.fixture(params=BOTH_LOGS)
+def extended(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Installation]:
+    """A program beside which a third party's package is installed."""
+    made = install(request.param, request, tmp_path)
+    made.environment["PYTHONPATH"] = str(installed(tmp_path / "site"))
+    try:
+        made.start()
+        yield made
+    finally:
+        made.close()
+
+
+def test_a_package_adds_a_provider_a_validator_and_an_observer(extended: Installation, tmp_path: Path) -> None:
     """Proves: TRG-01, TRG-06, EXT-01."""
-    site, data = installed(tmp_path / "site"), str(tmp_path / "data")
-    with running("up", "--data", data, "--port", "0", cwd=site) as program:
-        api = program.ready().api
-        assert "broken of acme 1.2: RuntimeError: no licence" in "".join(program.lines)
-        mqtt = definition(tmp_path, {"type": "acme.mqtt", "config": {"topic": "orders"}})
-        assert interlock("publish", mqtt, api=api).code == 0
-        assert "Mqtt orders" in interlock("slots", "show", "orders", api=api).out
-        raised = interlock("publish", definition(tmp_path, {"type": "acme.mqtt"}), api=api)
-        assert (raised.code, "provider 'acme-mqtt'" in raised.err) == (1, True)
-        root = interlock("publish", definition(tmp_path, {"type": "http", "method": "GET", "path": "/"}), api=api)
-        assert (root.code, "validator 'no-root' objects" in root.err) == (1, True)
-        away = interlock("publish", definition(tmp_path, {"type": "event", "name": "refused"}), api=api)
-        assert (away.code, "observer 'gateway' raised ConnectionError: the gateway is away" in away.err) == (1, True)
-        assert "Mqtt orders" in interlock("slots", "show", "orders", api=api).out
-        doctor = command("doctor", "--data", data, api=api, cwd=site)
-        assert doctor.code == 1
-        assert "no licence" in doctor.out
-        assert "interlock.publication_validators: no-root of acme 1.2" in doctor.out
-
-
-def installed(site: Path) -> Path:
-    """A folder with a package of a third party, as pip leaves it; a process finds it where it is started."""
-    info = site / "acme-1.2.dist-info"
-    info.mkdir(parents=True)
-    (site / "acme.py").write_text(PACKAGE, "utf-8")
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.2\n", "utf-8")
-    (info / "entry_points.txt").write_text(POINTS, "utf-8")
-    return site
+    assert "broken of acme 1.2: RuntimeError: no licence" in extended.last_lines()
+    mqtt = definition(tmp_path, {"type": "acme.mqtt", "config": {"topic": "orders"}})
+    serving = extended.told("publish", mqtt)["publicationId"]
+    assert "Mqtt orders" in extended.run("slots", "show", "orders")[1]
+    for trigger, says in (
+        ({"type": "acme.mqtt"}, "provider 'acme-mqtt'"),
+        ({"type": "http", "method": "GET", "path": "/"}, "validator 'no-root' objects"),
+        ({"type": "event", "name": "refused"}, "observer 'gateway' raised ConnectionError: the gateway is away"),
+    ):
+        refused = extended.told("publish", definition(tmp_path, trigger), code=1)
+        assert says in refused["message"]
+        shown = extended.told("publications", "show", refused["details"]["publicationId"])
+        assert (shown["publication"]["status"], says in shown["publication"]["reason"]) == ("failed", True)
+        assert extended.told("slots", "show", "orders")["slot"]["publicationId"] == serving
+    code, told = extended.run("doctor")
+    assert (code, "no licence" in told) == (1, True)
+    assert "interlock.publication_validators: no-root of acme 1.2" in told
