@@ -53,7 +53,7 @@ def preflight(outcome: Preflight) -> None:
             *map(_conflict, outcome.conflicts),
             ("owner", _owner(outcome.found_owner)),
             ("would be owned by", "" if outcome.owner == outcome.found_owner else _owner(outcome.owner)),
-            ("stays beside", ", ".join(outcome.beside)),
+            ("stays beside", _beside(outcome.beside)),
             *(("warning", each) for each in outcome.warnings),
         ]
     )
@@ -81,7 +81,7 @@ def published(found: Published) -> None:
             ("command", found.command_id),
             ("replaced by", found.replaced_by),
             ("unpublished by", found.unpublished_by),
-            ("stays beside", ", ".join(found.beside)),
+            ("stays beside", _beside(found.beside)),
             *(("warning", each) for each in found.warnings),
         ]
     )
@@ -376,6 +376,11 @@ def _origin(letter: DeadLetter) -> str:
 
 def _policy(source: str) -> str:
     return {"request": "the request", "workflow": "the document", "host": "the host"}.get(source, source)
+
+
+def _beside(slots: Sequence[str]) -> str:
+    """The other slots of a definition; what it means that they stay is said too, as none of them was asked for."""
+    return f"{', '.join(slots)} (still started by each stimulus)" if slots else ""
 
 
 def _owner(owner: Owner | None) -> str:
