@@ -32,7 +32,7 @@ from interlock.activities import Activities, AnyActivity, adapter_of
 from interlock.log.faults import FaultRates
 from interlock.log.port import LogError
 from interlock.sdk.client import ApiError, Client
-from interlock.sdk.types import ENDED, Emitted, HistoryEntry, Published, Run, RunDetail, StimulusDetail
+from interlock.sdk.types import ENDED, Emitted, HistoryEntry, Published, Run, RunDetail, Slot, StimulusDetail
 from interlock.targets import collect, load_target
 from interlock.testing.cast import Cast, Part
 from interlock.testing.stage import Stage, settings_of
@@ -325,8 +325,16 @@ class Rehearsal:
         return f"{sentence} (it is {instant(self._stage.clock.now_ms())})"
 
     def _authorities(self) -> str:
-        published = ", ".join(slot.definition_id for slot in self.client.slots().items) or "none"
+        published = ", ".join(slot.definition_id for slot in self._slots()) or "none"
         return f"Published are: {published}."
+
+    def _slots(self) -> Iterator[Slot]:
+        after: str | None = None
+        while True:
+            page = self.client.slots(after=after)
+            yield from page.items
+            if (after := page.next) is None:
+                return
 
 
 class _OnLoop(httpx.BaseTransport):
