@@ -1,4 +1,4 @@
-"""Lists in pages: what is asked for, newest first, going on behind the last row that the asker knows."""
+"""Lists in pages: what is asked for, newest first or by names, going on behind the last row that the asker knows."""
 
 from collections.abc import Sequence
 from typing import Final, Self

@@ -1,4 +1,4 @@
-"""Lists of a view's rows in pages, the newest first: one way to ask for them, and one form of their answers."""
+"""Lists of a view's rows in pages: one way to ask for them, and one form of their answers."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
