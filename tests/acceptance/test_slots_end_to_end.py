@@ -212,7 +212,7 @@ def test_who_decides_on_the_slot_is_told_beforehand(installation: Installation, 
     code, shown = installation.run("publish", document_file(tmp_path, publish={"slot": "blue"}))
     assert (code, "errands/blue is active" in shown) == (0, True)
     (stays,) = (line for line in shown.splitlines() if line.startswith("stays beside"))
-    assert stays.split(maxsplit=2)[-1] == "green (still started by each stimulus)"
+    assert stays.split(maxsplit=2)[-1] == "green (goes on starting work)"
     _, foreseen = installation.run("preflight", document_file(tmp_path, publish={"slot": "blue"}))
     assert stays.split() in [line.split() for line in foreseen.splitlines()]
     assert installation.told("unpublish", "errands", "--slot", "blue")["status"] == "unpublished"

@@ -380,7 +380,7 @@ def _policy(source: str) -> str:
 
 def _beside(slots: Sequence[str]) -> str:
     """The other slots of a definition; what it means that they stay is said too, as none of them was asked for."""
-    return f"{', '.join(slots)} (still started by each stimulus)" if slots else ""
+    return f"{', '.join(slots)} (goes on starting work)" if slots else ""
 
 
 def _owner(owner: Owner | None) -> str:
