@@ -37,6 +37,13 @@ def document(endpoints: Sequence[Endpoint]) -> Schema:
             "responses": {"200": {"description": "OK", "content": _json({"type": "object"})}},
         }
     }
+    paths["/metrics"] = {
+        "get": {
+            "operationId": "metrics",
+            "summary": "How this process is, in Prometheus' text form.",
+            "responses": {"200": {"description": "OK", "content": {"text/plain": {"schema": {"type": "string"}}}}},
+        }
+    }
     return {
         "openapi": "3.1.0",
         "info": {
