@@ -11,8 +11,10 @@ off, so what is repeated within it is still known. A shard to which nothing come
 memory either. Stimuli are forgotten `horizon_ms` after they were routed, or ended being kept; dead letters after they
 were recorded; waits after they ended. A wait that waits and a stimulus that is kept are never forgotten.
 
-What would surprise: the payload of a stimulus is kept as long as the stimulus is known, because a wait that was
-committed before it arrived may register much later, and meets it all the same (STM-05).
+What would surprise: that clock stands while nothing comes, so what was kept through a silence counts as ended when the
+silence began; where that was a horizon ago, the next event forgets it, and a repetition is new without saying so. And
+the payload of a stimulus is kept as long as the stimulus is known, because a wait that was committed before it arrived
+may register much later, and meets it all the same (STM-05).
 """
 
 import heapq

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from interlock.domain.decider import Decision
 from interlock.domain.routing.decide import next_due_ms
 from interlock.domain.routing.shard import FORGOTTEN_MAX
+from interlock.domain.routing.stimulus.events import StimulusRouted
 from interlock.domain.routing.stimulus.state import KnownStimulus, OpenStimuli
 from tests.domain.routing.routing import HORIZON_MS, Routing, binding, declined, kinds, resumed, started
 
@@ -43,6 +44,18 @@ def test_a_kept_stimulus_outlives_the_horizon(routing: Routing) -> None:
     routing.tell(routing.stimulus())
     assert routing.tell(stimulus) == Decision()
     assert resumed(routing.tell(routing.wait("run"))) == ["run"]
+
+
+def test_what_was_kept_through_a_silence_is_forgotten_by_what_ends_it(routing: Routing) -> None:
+    """It was routed a horizon ago; that it ended being kept only now, by a clock of a process, moves nothing."""
+    routing.tell(routing.stimulus("order.placed", key="k", ttl_ms=1))
+    routing.now_ms += HORIZON_MS + 1
+    assert len(routing.expire()) == 1
+    assert routing.tell(routing.stimulus("order.placed", key="k", ttl_ms=1, arrived_at_ms=1)) == Decision()
+    routing.tell(routing.stimulus())
+    (change,) = routing.tell(routing.stimulus("order.placed", key="k", ttl_ms=1)).changes
+    assert isinstance(change.event, StimulusRouted)
+    assert not change.event.past_horizon
 
 
 def test_a_stimulus_that_is_kept_again_after_a_decline_outlives_the_horizon(routing: Routing) -> None:

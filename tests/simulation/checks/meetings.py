@@ -159,7 +159,9 @@ class Meetings:
         known = self.stimuli.get(event.stimulus_id)
         latest_ms = max(self.clock_ms, event.arrived_at_ms)
         within = known is not None and (known.kept or latest_ms - known.since_ms <= self._horizon_ms)
-        if within or (known is not None and not event.past_horizon):
+        # What the shard has forgotten already it can't know to have been there.
+        told = known is None or event.past_horizon or self._may_be_forgotten(known)
+        if within or not told:
             raise Violation("routed-twice", f"expected {event.stimulus_id} to be known, found {fact}")
         arrivals = self.arrivals[event.stimulus_id]
         if (event.arrived_at_ms, event.data) not in arrivals:
