@@ -366,8 +366,8 @@ class Projector:
             remedy = "the log's beginning is gone: restore a log that has it, then rebuild the view from it"
         elif isinstance(error, LogChanged):
             remedy = (
-                "make sure that this is the right log and that nothing takes records from it (`interlock topics "
-                "check`), then rebuild the view from it"
+                "make sure that this is the right log, restore it where records of it are gone (`interlock topics "
+                "check` names settings that take some away), then rebuild the view from it"
             )
         elif isinstance(error, BlobLost):
             remedy = "the view can't be made without it"

@@ -1,17 +1,19 @@
 """E13: a start takes a snapshot and what came behind it, and a process that is still at it is alive and not ready.
 
 What is left to do of this case: how long that takes with a million events (`make bench` measures it with 130,000,
-docs/guides/performance.md). Here what is folded behind a snapshot is bounded, whatever the journal's length.
+docs/guides/performance.md). Here the records that a start reads behind a snapshot are counted.
 """
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from interlock.domain.messages import Publish
-from interlock.log.memory import MemoryBroker
+from interlock.log.memory import MemoryBroker, MemoryLog, MemoryReader
+from interlock.log.port import Shard, Stored
 from interlock.processors.ports import Bounds
 from interlock.runtime.engine import Engine
 from interlock.runtime.snapshot_files import SnapshotFiles
@@ -96,6 +98,44 @@ async def test_a_start_folds_what_is_behind_the_snapshot_and_all_where_there_is_
         assert {each.levelno for each in lacking} == {logging.WARNING}
         names = [each.getMessage().partition("found no ")[2].partition(":")[0] for each in lacking]
         assert sorted(names) == ["publishing-0", "replica-whole", "routing-0", "routing-1"]
+
+
+async def test_what_a_start_reads_depends_on_the_cadence_of_snapshots_and_not_on_the_journals_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every record that anybody reads of the journal while a start goes on: its shard, the replica and the views.
+
+    Proves: LOG-01.
+    """
+    journal, places = Shard("interlock.publishing.journal", 0), set[int]()
+    reader_of = MemoryLog.reader
+
+    def counting(self: MemoryLog, shard: Shard, offset: int) -> MemoryReader:
+        reader = reader_of(self, shard, offset)
+        read = reader.read
+
+        async def counted(wait_s: float) -> Sequence[Stored]:
+            records = await read(wait_s)
+            if shard == journal:
+                places.update(each.offset for each in records)
+            return records
+
+        monkeypatch.setattr(reader, "read", counted)
+        return reader
+
+    monkeypatch.setattr(MemoryLog, "reader", counting)
+    broker, bounds = MemoryBroker(), Bounds(snapshot_records=50)
+    snapshots = SnapshotFiles(tmp_path / "snapshots")
+    for start in range(3):
+        held = broker.partition(journal).extent.end if start else 0
+        places.clear()
+        async with engine_on(broker, tmp_path, snapshots=snapshots, bounds=bounds) as engine:
+            await ready(engine)
+            before = {each for each in places if each < held}
+            assert len(before) <= bounds.snapshot_records
+            assert held > 5 * start * bounds.snapshot_records or start == 0, "expected a journal that grows"
+            for number in range(start * PUBLISHES, (start + 1) * PUBLISHES):
+                await publish(engine, number)
 
 
 async def test_a_process_that_is_not_ready_is_alive(tmp_path: Path) -> None:
