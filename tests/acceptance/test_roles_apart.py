@@ -104,7 +104,10 @@ def test_the_process_that_reconciles_has_rows_repaired_that_another_one_holds(pr
     # A pass that comes before the view has folded the repair finds the same again.
     found = {(each.publication_id, each.missing, each.requested_by) for each in repairs}
     assert found == {(published.publication_id, 1, "")}
-    assert api.reconcile(dry_run=True).drifted == ()
+    # The repair is told by one view, and the rows are another's, which may be behind it for a moment.
+    while drifted := api.reconcile(dry_run=True).drifted:
+        assert time.monotonic() < deadline, drifted
+        time.sleep(0.05)
 
 
 def test_roles_in_processes_of_their_own_are_one_system(processes: Processes) -> None:
