@@ -81,7 +81,7 @@ def test_every_answer_can_be_read_back_at_its_position_and_after_a_kill_too(inst
     installation.start(APP)
     assert client.at_least(last.at_least).publication(last.publication_id).publication.command_id == last.command_id
     found = installation.told("slots", "list", "--at-least", last.at_least)
-    assert [each["definitionId"] for each in found] == ["errands"]
+    assert [each["definitionId"] for each in found["items"]] == ["errands"]
     problem = installation.told("slots", "list", "--at-least", "publishing/0:999999", code=3)
     assert problem["details"]["asked"] == "publishing/0:999999"
     with pytest.raises(ApiError, match="Expected the view 'slots' at publishing/0:999999"):
