@@ -127,7 +127,7 @@ class PublishingShard:
         return self.policies.get((shell, definition_id), NO_POLICY)
 
     def beside(self, shell: str, definition_id: str, slot_id: str) -> tuple[str, ...]:
-        """The names of a definition's other slots that have authority: each stimulus starts their work too."""
+        """The names of a definition's other slots that have authority, and so go on starting work."""
         slots = (self.slots[each] for each in self.slots_of.get((shell, definition_id), ()))
         return tuple(sorted(slot.name for slot in slots if slot.publication_id and slot.slot_id != slot_id))
 

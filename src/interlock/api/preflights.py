@@ -10,6 +10,7 @@ from interlock.api.bodies import PreflightBody, PreflightRestoreBody, PreflightU
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer
 from interlock.api.failures import refused
+from interlock.api.pending import known
 from interlock.domain.publishing.candidate import Wish
 from interlock.domain.publishing.claims.events import Claim as DomainClaim
 from interlock.domain.publishing.preflight import Preflight as Outcome
@@ -70,14 +71,12 @@ async def of_unpublish(context: Context, request: Request) -> Answer[Preflight]:
 
 async def _current(context: Context) -> PublishingShard:
     """Publishing as it is now. Raises `WarmingUp`."""
-    shard = context.engine.publishing
-    assert shard is not None, "expected the role api in a process that serves the API"
     try:
         async with asyncio.timeout(REPLICA_WAIT_S):
             await context.engine.replica.current()
     except TimeoutError as error:
         raise WarmingUp("the replica of publishing has not read to the end of the journal") from error
-    return shard
+    return known(context)
 
 
 def _answer(outcome: Outcome | Refusal) -> Answer[Preflight]:
