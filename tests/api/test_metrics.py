@@ -12,8 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from interlock.api.probe import create_probe
 from interlock.log.faults import LANDS, Answer, SendOutcome
 from interlock.log.port import Shard
+from tests.api.reconciling import index, reconciler, settled
 from tests.api.service import WAIT_S, Service, document, serving
-from tests.api.test_reconciliation import index, reconciler, settled
 from tests.support import tampering
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "operating.md").read_text()

@@ -1,30 +1,18 @@
 """Rows that are wrong behind the engine's back are found and repaired, and what only lags is left alone (PRJ-05)."""
 
-import asyncio
 import sqlite3
 from dataclasses import replace
-from pathlib import Path
 
 from interlock.domain.publishing.authority import AuthoritativeBinding
 from interlock.domain.sharding import stimulus_identity
-from interlock.processors.reconciler import Reconciler, Sweep
 from interlock.runtime.engine import Engine
+from tests.api.reconciling import index, reconciler, settled
 from tests.api.service import WAIT_S, Service, document
 from tests.cases.offers import cron, definition, http
 from tests.support import tampering
 
 PLACED = stimulus_identity("Event", "order.placed")
 VIEW = "view trigger-index"
-
-
-def reconciler(service: Service) -> Reconciler:
-    found = service.engine.reconciler
-    assert found is not None
-    return found
-
-
-def index(engine: Engine) -> Path:
-    return engine.settings.data / "views" / "trigger-index.sqlite"
 
 
 def rows(engine: Engine) -> list[tuple[object, ...]]:
@@ -38,17 +26,6 @@ def rows(engine: Engine) -> list[tuple[object, ...]]:
 
 def held(engine: Engine) -> set[tuple[AuthoritativeBinding, str, str]]:
     return {(each.binding, each.shell, each.state) for each in engine.replica.authority.held()}
-
-
-async def settled(service: Service) -> Sweep:
-    """The first pass that finds nothing, over copies that all are where the journal ends; they lag a moment."""
-    async with asyncio.timeout(WAIT_S):
-        while True:
-            await service.engine.replica.current()
-            found = await reconciler(service).sweep(repair=False)
-            if not found.findings and {copy.position for copy in found.copies} == {service.engine.replica.position}:
-                return found
-            await asyncio.sleep(0.01)
 
 
 async def test_a_pass_over_rows_that_are_right_finds_nothing_and_records_nothing(service: Service) -> None:

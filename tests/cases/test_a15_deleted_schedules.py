@@ -9,8 +9,8 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.api.reconciling import index, reconciler, settled
 from tests.api.service import WAIT_S, serving
-from tests.api.test_reconciliation import index, reconciler, settled
 from tests.cases.offers import cron, definition, offers, published
 from tests.support import tampering
 
