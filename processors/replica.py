@@ -59,7 +59,7 @@ class AuthorityReplica:
 
     async def current(self) -> None:
         """Waits until everything is folded that the journal holds now. Raises what the port raises."""
-        end = (await self._log.end(self._journal)).end
+        end = await self._log.end(self._journal)
         while self._next_offset < end:
             self._moved.clear()
             await self._moved.wait()
@@ -78,7 +78,7 @@ class AuthorityReplica:
             while True:
                 try:
                     if goal is None:
-                        goal = (await self._log.end(self._journal)).end
+                        goal = await self._log.end(self._journal)
                     if not self.warm and reader.next_offset >= goal:
                         self.warm = True
                         if keeper is not None:

@@ -77,7 +77,7 @@ class Truth:
         while self.position < position:
             if not self._ahead:
                 self._ahead.extend(await reader.read(self._wait_s))
-                if not self._ahead and (await self._log.end(self._journal)).end <= reader.next_offset:
+                if not self._ahead and await self._log.end(self._journal) <= reader.next_offset:
                     raise LogError(
                         f"expected append {position} in {self._journal}, found {self.position} to be the last one; "
                         "is this the log that the rows were made from?"

@@ -262,7 +262,7 @@ class ViewHost:
 
     async def _shard_status(self, copy: _Copy, shard: Shard) -> ShardStatus:
         try:
-            end = (await self._log.end(shard)).end
+            end = await self._log.end(shard)
         except LogError:
             end = None
         return ShardStatus(

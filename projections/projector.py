@@ -327,7 +327,7 @@ class Projector:
     async def _compared_with_log(self, shard: Shard, intake: _Intake) -> Position:
         """The position to read from, once the log was seen to be the one that it was taken from."""
         topic_id = await self._available(intake, lambda: self._topic_ids.topic_id(shard.topic))
-        extent = await self._available(intake, lambda: self._log.end(shard))
+        end = await self._available(intake, lambda: self._log.end(shard))
         place = self._places.setdefault(shard, Place(START, topic_id))
         position = place.position
         if place.topic_id != topic_id:
@@ -335,12 +335,12 @@ class Projector:
                 f"expected {shard} to be of topic {place.topic_id}, found {topic_id}: the topic was made anew"
             )
         # A reader that begins exactly at the end sees nothing, and so would wait for ever on a log that was cut there.
-        if position.number and position.base >= extent.end:
+        if position.number and position.base >= end:
             raise LogChanged(
-                f"expected append {position.number} at offset {position.base} of {shard}, found the end at "
-                f"{extent.end}: the log was cut or made anew"
+                f"expected append {position.number} at offset {position.base} of {shard}, found the end at {end}: "
+                "the log was cut or made anew"
             )
-        intake.start_end = extent.end
+        intake.start_end = end
         self._arrived.wake()
         return position
 

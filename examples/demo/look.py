@@ -42,7 +42,7 @@ async def runs_in_the_journals(log_file: Path) -> Runs:
         for partition in range(SHARDS):
             shard = Shard(EXECUTIONS, partition)
             reader = JournalReader(log, shard)
-            end = (await log.end(shard)).end
+            end = await log.end(shard)
             while reader.next_offset < end:
                 for append in await reader.read(1.0):
                     types.update(dict(entry.headers).get("type", b"") for entry in append.entries)

@@ -27,7 +27,7 @@ class Counter:
 
     async def mark(self) -> None:
         """Begins to count anew."""
-        self._from = {shard: (await self._log.end(shard)).end for shard in self._shards}
+        self._from = {shard: await self._log.end(shard) for shard in self._shards}
         self._rows = self._batch_rows()
         self._flushes = flushes_of(self._log)
 
@@ -35,7 +35,7 @@ class Counter:
         """What was written since `mark`."""
         records = size = batches = 0
         for shard, start in self._from.items():
-            end = (await self._log.end(shard)).end
+            end = await self._log.end(shard)
             for stored in await read(self._log, shard, start, end):
                 records += 1
                 size += content_bytes(stored)

@@ -146,7 +146,7 @@ async def _events(log: SqliteLog, topic: str, partitions: int) -> AsyncIterator[
 
 async def _records(log: SqliteLog, shard: Shard) -> list[Stored]:
     records: list[Stored] = []
-    end = (await log.end(shard)).end
+    end = await log.end(shard)
     reader = log.reader(shard, 0)
     while len(records) < end:
         records += await reader.read(1.0)

@@ -71,7 +71,7 @@ class Installation:
         log, found = self.log(), list[Stored]()
         for partition in range(partitions):
             shard = Shard(f"{TOPICS.prefix}.{name}", partition)
-            end = (await log.end(shard)).end
+            end = await log.end(shard)
             found += await log.reader(shard, 0).read(0) if end else []
         await log.close()
         return found

@@ -143,7 +143,7 @@ async def ends(subject: EngineSubject) -> dict[Shard, int]:
     """Where every shard ends now."""
     specs = topic_specs(subject.settings)
     shards = [Shard(spec.name, partition) for spec in specs for partition in range(spec.partitions)]
-    return {shard: (await subject.log.end(shard)).end for shard in shards}
+    return {shard: await subject.log.end(shard) for shard in shards}
 
 
 async def written_since(subject: EngineSubject, before: Mapping[Shard, int]) -> dict[str, Written]:
@@ -164,7 +164,7 @@ async def written_since(subject: EngineSubject, before: Mapping[Shard, int]) -> 
 
 async def written_to(log: Log, shard: Shard, start: int) -> Written:
     """What one shard got from an offset on."""
-    records = await read(log, shard, start, (await log.end(shard)).end)
+    records = await read(log, shard, start, await log.end(shard))
     if not shard.topic.endswith(".journal"):
         return Written(0, 0, 0, len(records), 0)
     frames = sum(read_frame(each) is not None for each in records)

@@ -66,6 +66,7 @@ class Held:
         self.batch_bytes_max = log.batch_bytes_max
         self.send = log.send
         self.end = log.end
+        self.extent = log.extent
         self.close = log.close
         self._log = log
 

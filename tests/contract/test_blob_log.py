@@ -67,7 +67,7 @@ def record(size: int, fill: bytes = b"x") -> Record:
 
 async def read_all(log: BlobLog) -> list[Record]:
     """Everything, in however many reads."""
-    reader, end = log.reader(SHARD, 0), (await log.end(SHARD)).end
+    reader, end = log.reader(SHARD, 0), await log.end(SHARD)
     found: list[Record] = []
     while len(found) < end:
         found += [Record(each.key, each.value, each.headers) for each in await reader.read(0.0)]
@@ -109,7 +109,7 @@ async def test_what_can_t_be_made_to_fit_is_refused_and_nothing_is_put(here: Her
     with pytest.raises(BatchTooLarge, match=str(content_max)):
         await log.send(SHARD, [record(content_max)])
     assert here.store.values == {}
-    assert (await log.end(SHARD)).end == 0
+    assert await log.end(SHARD) == 0
     await log.send(SHARD, [record(CONTENT_BYTES_MAX - 1_000)])
 
 

@@ -194,7 +194,7 @@ async def test_a_shard_that_was_given_away_is_not_opened(backend: Backend) -> No
 
     with pytest.raises(NotAssigned):
         await Journal.open(log, shard, ids=lambda: next(IDS), fold=lambda _: None, note=lambda: b"", still_assigned=no)
-    assert (await log.end(shard)).end == 0
+    assert await log.end(shard) == 0
 
 
 async def test_what_append_returns_is_what_readers_read(backend: Backend) -> None:

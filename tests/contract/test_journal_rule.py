@@ -92,7 +92,7 @@ def test_every_reader_folds_the_same_wherever_it_begins(seed: int) -> None:
     async def scenario() -> None:
         _, appends, log = await _contend(seed)
         whole = [append.frame.id for append in appends]
-        end = (await log.end(SHARD)).end
+        end = await log.end(SHARD)
         for offset in range(0, end, 7):
             found = [append.frame.id for append in await read_appends(log, SHARD, middle=offset)]
             assert found == whole[len(whole) - len(found) :]

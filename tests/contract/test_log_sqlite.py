@@ -142,12 +142,12 @@ async def test_a_full_disk_refuses_and_loses_nothing(make: Callable[..., SqliteL
     await execute(log, "PRAGMA max_page_count=1")
     with pytest.raises(NotNow, match="full"):
         await asyncio.gather(*(log.send(SHARD, one(bytes(100_000))) for _ in range(3)))
-    extent = await log.end(SHARD)
+    extent = await log.extent(SHARD)
     assert extent == Extent(0, 1)
     assert await values(make()) == [b"before"]
     await execute(log, "PRAGMA max_page_count=100000")
     assert await log.send(SHARD, one(b"after")) == extent.end
-    assert await make().end(SHARD) == Extent(0, extent.end + 1)
+    assert await make().extent(SHARD) == Extent(0, extent.end + 1)
 
 
 async def test_a_lock_that_is_not_had_refuses(make: Callable[..., SqliteLog]) -> None:
@@ -210,7 +210,7 @@ async def test_nobody_appends_where_another_process_has_trimmed(make: Callable[.
     assert [await other.send(SHARD, one()) for _ in range(3)] == [1, 2, 3]
     await other.trim(SHARD, 4)
     assert await log.send(SHARD, one(b"new")) == 4
-    assert await log.end(SHARD) == Extent(4, 5)
+    assert await log.extent(SHARD) == Extent(4, 5)
 
 
 async def test_a_long_head_is_trimmed_in_pieces(

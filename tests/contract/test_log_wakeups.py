@@ -24,7 +24,7 @@ async def test_asking_for_the_end_keeps_no_reader_asleep(
         reading = asyncio.create_task(reader.read(WAIT_S))
         await asyncio.sleep(0)
         await there.send(shard, [Record(b"key", b"%d" % offset)])
-        while (await here.end(shard)).end <= offset:
+        while await here.end(shard) <= offset:
             pass
         async with asyncio.timeout(WAIT_S / 2):
             assert [each.value for each in await reading] == [b"%d" % offset]

@@ -88,6 +88,6 @@ async def _contend(chance: random.Random) -> None:
     log = MemoryLog(broker)
     assert await take_turns(log, SHARD, chance, appends=60) > 10
     records = await log.reader(SHARD, 0).read(0.1)
-    assert len(records) == (await log.end(SHARD)).end
+    assert len(records) == await log.end(SHARD)
     appends = await read_appends(log, SHARD)
     assert plain(records, NOTHING.encode()) == [(one.base, one.frame.size) for one in appends]

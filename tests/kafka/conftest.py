@@ -59,7 +59,7 @@ def record(value: bytes | str | int) -> Record:
 
 async def read_all(log: KafkaLog, shard: Shard, first: int = 0) -> list[Stored]:
     """Everything from `first` to the end."""
-    end = (await log.end(shard)).end
+    end = await log.end(shard)
     found: list[Stored] = []
     reader = log.reader(shard, first)
     try:

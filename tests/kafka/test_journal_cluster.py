@@ -38,7 +38,7 @@ async def _until_longer(log: Log) -> None:
     async with asyncio.timeout(60):
         while True:
             try:
-                end = (await log.end(SHARD)).end
+                end = await log.end(SHARD)
             except Unavailable:
                 continue
             if before is not None and end > before:

@@ -26,7 +26,7 @@ class Follower:
 
     async def begin(self) -> None:
         """Chooses where to begin."""
-        end = (await self._world.quiet.end(self._shard)).end
+        end = await self._world.quiet.end(self._shard)
         first = random.Random(self._item.seed).randint(0, end)
         self._world.trace.add("reader", f"begins to read {self._shard} at {first}")
         self._reader = JournalReader(self._world.shared, self._shard, middle=first)
@@ -35,7 +35,7 @@ class Follower:
         """Reads on, to the end of now."""
         if self._reader is None:
             return
-        end = (await self._world.quiet.end(self._shard)).end
+        end = await self._world.quiet.end(self._shard)
         while self._reader.next_offset < end:
             try:
                 appends = await self._reader.read(1.0)

@@ -115,10 +115,15 @@ class Gate:
         """A reader that reads while the process runs."""
         return _GatedReader(self, self._log.reader(shard, offset))
 
-    async def end(self, shard: Shard) -> Extent:
+    async def end(self, shard: Shard) -> int:
         """The log's, once the process runs."""
         await self.running.wait()
         return await self._log.end(shard)
+
+    async def extent(self, shard: Shard) -> Extent:
+        """The log's, once the process runs."""
+        await self.running.wait()
+        return await self._log.extent(shard)
 
     async def load(self, shards: frozenset[Shard]) -> Mapping[Shard, int]:
         """The offsets of those that have one."""

@@ -10,7 +10,7 @@ async def read_appends(log: Log, shard: Shard, start: Position = START, *, middl
 
     Raises what `JournalReader.read` raises.
     """
-    end = (await log.end(shard)).end
+    end = await log.end(shard)
     reader = JournalReader(log, shard, start, middle=middle)
     appends: list[Append] = []
     try:

@@ -168,7 +168,7 @@ def _name(home: Home) -> str:
 
 
 async def _all(log: Log, shard: Shard) -> list[Stored]:
-    end = (await log.end(shard)).end
+    end = await log.end(shard)
     reader = log.reader(shard, 0)
     records: list[Stored] = []
     while len(records) < end:

@@ -83,7 +83,7 @@ class Embedded(_Client):
         log = SqliteLog(self._path)
         records: list[plain_client.Record] = []
         try:
-            end = (await log.end(shard)).end
+            end = await log.end(shard)
             reader = log.reader(shard, 0)
             while len(records) < end:
                 records += await reader.read(1.0)

@@ -105,7 +105,7 @@ class Context:
     async def _last_number(self, shard: Shard, position: Position) -> int:
         """The number of the last append of a journal that counts now."""
         log = self.engine.parts.backend.log
-        end = (await log.end(shard)).end
+        end = await log.end(shard)
         reader = JournalReader(log, shard, position)
         try:
             while reader.next_offset < end:

@@ -142,7 +142,7 @@ def _read(context: Context, view: str) -> tuple[_State, str, dict[Shard, Positio
 async def _end(context: Context, shard: Shard) -> int | None:
     try:
         async with asyncio.timeout(END_WAIT_S):
-            return (await context.engine.parts.backend.log.end(shard)).end
+            return await context.engine.parts.backend.log.end(shard)
     except (LogError, TimeoutError):
         return None
 

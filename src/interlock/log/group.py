@@ -37,8 +37,8 @@ class Readable(Protocol):
         """As `port.Log.reader`."""
         ...
 
-    async def end(self, shard: Shard) -> Extent:
-        """As `port.Log.end`."""
+    async def extent(self, shard: Shard) -> Extent:
+        """As `port.Log.extent`."""
         ...
 
 
@@ -129,7 +129,7 @@ class ReadingGroup:
             return
         offsets = await self._positions.load(new)
         for shard in sorted(new):
-            offset = offsets[shard] if shard in offsets else (await self._log.end(shard)).first
+            offset = offsets[shard] if shard in offsets else (await self._log.extent(shard)).first
             self._readers[shard] = self._log.reader(shard, offset)
 
     async def _let_go(self, shard: Shard) -> None:

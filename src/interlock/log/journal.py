@@ -178,7 +178,7 @@ class JournalReader:
 
     async def _miss(self, anchor: Position) -> None:
         """A log that was cut exactly at the anchor has nothing to read there, and would be waited for for ever."""
-        end = (await self._log.end(self.shard)).end
+        end = await self._log.end(self.shard)
         if end <= anchor.base:
             raise LogChanged(
                 f"expected append {anchor.number} ({anchor.id}) at offset {anchor.base} of {self.shard}, found the end "
@@ -236,7 +236,7 @@ class Journal:
         """
         reader = JournalReader(log, shard, start)
         try:
-            await _fold_to(reader, (await log.end(shard)).end, fold, wait_s)
+            await _fold_to(reader, await log.end(shard), fold, wait_s)
             if not await still_assigned():
                 raise NotAssigned(f"expected {shard} to be assigned here, found it given away before it was opened")
             last = reader.position

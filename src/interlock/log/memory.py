@@ -217,7 +217,11 @@ class MemoryLog:
         self._readers[reader] = None
         return reader
 
-    async def end(self, shard: Shard) -> Extent:
+    async def end(self, shard: Shard) -> int:
+        """The offset behind what can be read now."""
+        return (await self.extent(shard)).end
+
+    async def extent(self, shard: Shard) -> Extent:
         """What can be read now."""
         await self.ask(shard)
         return self.broker.partition(shard).extent

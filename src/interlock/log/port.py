@@ -1,4 +1,4 @@
-"""The port to the durable log: three calls, and the errors that they may end in.
+"""The port to the durable log: to send, to read, to ask how far it goes, and the errors that these may end in.
 
 A log holds *shards* (a topic's partitions). A shard is a sequence of records; each batch that is sent lands
 as a whole or not at all, contiguous, at an offset that the log alone decides. Nothing else is asked of a
@@ -90,7 +90,7 @@ class NotNow(Refused):
 
 
 class Unavailable(LogError):
-    """The log could not be asked (read, end); asking again later may work."""
+    """The log could not be asked (read, end, extent); asking again later may work."""
 
 
 class OffsetGone(LogError):
@@ -146,8 +146,15 @@ class Log(Protocol):
         """A reader whose first `read` begins at `offset`."""
         ...
 
-    async def end(self, shard: Shard) -> Extent:
-        """What can be read now: everything that any `send` was told to have landed is before `.end`."""
+    async def end(self, shard: Shard) -> int:
+        """The offset behind what can be read now: everything that any `send` was told to have landed is before it.
+
+        Raises `Unavailable`, `NoSuchShard`.
+        """
+        ...
+
+    async def extent(self, shard: Shard) -> Extent:
+        """What can be read now, from the first offset that is kept to what `end` tells; costs more than `end` does."""
         ...
 
     async def close(self) -> None:

@@ -115,7 +115,7 @@ class SchemaTopic:
 
     async def _held(self) -> dict[str, Stored]:
         """Fingerprint → the last record that has it, of all that are there now."""
-        extent = await self._log.end(self._shard)
+        extent = await self._log.extent(self._shard)
         reader = self._log.reader(self._shard, extent.first)
         held: dict[str, Stored] = {}
         try:

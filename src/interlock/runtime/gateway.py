@@ -68,7 +68,7 @@ class Gateway:
         shard = self._topics.user("replies")
         while True:
             try:
-                start = (await self._log.end(shard)).end
+                start = await self._log.end(shard)
                 reader = self._log.reader(shard, start)
             except LogError as error:
                 log.warning("answers can't be read yet: %s", error)

@@ -34,9 +34,13 @@ class PatientLog:
         """A reader that waits long."""
         return _PatientReader(self._log.reader(shard, offset))
 
-    async def end(self, shard: Shard) -> Extent:
+    async def end(self, shard: Shard) -> int:
         """As the log does."""
         return await self._log.end(shard)
+
+    async def extent(self, shard: Shard) -> Extent:
+        """As the log does."""
+        return await self._log.extent(shard)
 
     async def close(self) -> None:
         """Closes the connection."""

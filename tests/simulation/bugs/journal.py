@@ -108,9 +108,13 @@ class _Hopeful:
         """The log's."""
         return self._log.reader(shard, offset)
 
-    async def end(self, shard: Shard) -> Extent:
+    async def end(self, shard: Shard) -> int:
         """The log's."""
         return await self._log.end(shard)
+
+    async def extent(self, shard: Shard) -> Extent:
+        """The log's."""
+        return await self._log.extent(shard)
 
     async def close(self) -> None:
         """The log's."""

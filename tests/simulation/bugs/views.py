@@ -97,7 +97,7 @@ def a_pass_repairs_what_only_lags() -> Swaps:
     what is so now, whatever the rows are at."""
 
     async def advance(self: Any, position: int) -> None:
-        end = (await self._log.end(self._journal)).end
+        end = await self._log.end(self._journal)
         reader = self._reader = self._reader or JournalReader(self._log, self._journal)
         while reader.next_offset < end:
             for append in await reader.read(self._wait_s):

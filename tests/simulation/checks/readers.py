@@ -45,8 +45,12 @@ class RawLog:
         """A place in the records."""
         return _RawReader(self, shard, offset)
 
-    async def end(self, shard: Shard) -> Extent:
+    async def end(self, shard: Shard) -> int:
         """The end now."""
+        return self.broker.partition(shard).extent.end
+
+    async def extent(self, shard: Shard) -> Extent:
+        """What there is now."""
         return self.broker.partition(shard).extent
 
     async def close(self) -> None:

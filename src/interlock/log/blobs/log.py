@@ -1,4 +1,4 @@
-"""A log whose large values stand in a blob store: the port's three calls over those of another log.
+"""A log whose large values stand in a blob store: the port's calls over those of another log.
 
     send: what is too large ─► blobs, durably ─► the batch, with references in their place ─► the log
     read: the log ─► references ─► blobs, each checked against its digest ─► the records as they were sent
@@ -91,9 +91,13 @@ class BlobLog:
         """A reader whose first `read` begins at `offset`, and that gives records as they were sent."""
         return _BlobReader(self, shard, self._log.reader(shard, offset))
 
-    async def end(self, shard: Shard) -> Extent:
+    async def end(self, shard: Shard) -> int:
         """As `Log.end`."""
         return await self._log.end(shard)
+
+    async def extent(self, shard: Shard) -> Extent:
+        """As `Log.extent`."""
+        return await self._log.extent(shard)
 
     async def close(self) -> None:
         """Closes the log. A value that is being put is put for nobody; its batch is refused by the closed log."""

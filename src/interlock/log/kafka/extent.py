@@ -24,7 +24,16 @@ class Extents:
         self.landed = landed
 
     async def of(self, shard: Shard) -> Extent:
-        """As `port.Log.end`. Raises `Unavailable` after `ask_s` seconds, `NoSuchShard`."""
+        """As `port.Log.extent`: one question behind the other, so the end is never before the first offset."""
+        first = await self._told(shard, wire.FIRST)
+        return Extent(first, await self.end(shard))
+
+    async def end(self, shard: Shard) -> int:
+        """As `port.Log.end`. One question and no task beside the caller's: preflights and queries wait for this."""
+        return await self._told(shard, wire.END)
+
+    async def _told(self, shard: Shard, which: int) -> int:
+        """An offset as the leader tells it. Raises `Unavailable` after `ask_s` seconds, `NoSuchShard`."""
         if self._cluster.closed:
             raise Unavailable(f"expected an open log to ask for the end of {shard}, found it closed")
         problem = f"no answer from the leader of {shard}"
@@ -32,8 +41,8 @@ class Extents:
         try:
             async with asyncio.timeout(self._cluster.settings.ask_s):
                 while True:
-                    found = await self._ask(shard)
-                    if isinstance(found, Extent):
+                    found = await self._ask(shard, which)
+                    if isinstance(found, int):
                         return found
                     problem = found
                     self._cluster.suspect(shard.topic)
@@ -44,28 +53,24 @@ class Extents:
                 f"expected the extent of {shard} within {self._cluster.settings.ask_s} s, found: {problem}"
             ) from None
 
-    async def _ask(self, shard: Shard) -> Extent | str:
-        """The extent, or why there is none now."""
+    async def _ask(self, shard: Shard, which: int) -> int | str:
+        """The offset, or why there is none now."""
         # Half of the time, so that the other half is left for a leader that takes over from one that hangs.
         timeout_s = self._cluster.settings.ask_s / 2
         try:
             node = await self._cluster.leader(shard)
-            first, end = await asyncio.gather(
-                self._cluster.call(node, wire.offset_at(shard, wire.FIRST), timeout_s=timeout_s),
-                self._cluster.call(node, wire.offset_at(shard, wire.END), timeout_s=timeout_s),
-            )
+            answer = await self._cluster.call(node, wire.offset_at(shard, which), timeout_s=timeout_s)
         except NoSuchShard:
             raise
         except Refused as error:
             raise Unavailable(str(error)) from error
         except CallFailed as error:
             return str(error)
-        for answer in (first, end):
-            if answer.code != 0:
-                return f"broker {node} answered {wire.error_name(answer.code)}"
-        if end.offset < self.landed(shard):
+        if answer.code != 0:
+            return f"broker {node} answered {wire.error_name(answer.code)}"
+        if which == wire.END and answer.offset < self.landed(shard):
             return (
-                f"broker {node} says that it ends at {end.offset}, but batches were acknowledged up to "
+                f"broker {node} says that it ends at {answer.offset}, but batches were acknowledged up to "
                 f"{self.landed(shard)}: another broker leads, or the log has lost records"
             )
-        return Extent(first.offset, end.offset)
+        return answer.offset

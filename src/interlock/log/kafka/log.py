@@ -52,8 +52,12 @@ class KafkaLog:
         """A reader whose first `read` begins at `offset`; close it, it holds a connection."""
         return self._reader(shard, offset, committed=False)
 
-    async def end(self, shard: Shard) -> Extent:
-        """From the first offset kept to the high watermark. Raises `Unavailable` or `NoSuchShard`."""
+    async def end(self, shard: Shard) -> int:
+        """The high watermark. Raises `Unavailable` or `NoSuchShard`."""
+        return await self._extents.end(shard)
+
+    async def extent(self, shard: Shard) -> Extent:
+        """From the first offset kept to the high watermark; two questions. Raises `Unavailable` or `NoSuchShard`."""
         return await self._extents.of(shard)
 
     async def create(self, topics: Sequence[TopicSpec]) -> Sequence[str]:
@@ -115,4 +119,4 @@ class _Committed:
 
     def __init__(self, log: KafkaLog) -> None:
         self.reader = log.committed_reader
-        self.end = log.end
+        self.extent = log.extent

@@ -150,7 +150,7 @@ class Follower:
         if asking is not None:
             await asyncio.wait((asking,))
         self._asking, self._next_asking = self._next_asking, None
-        return (await self._log.end(self._shard)).end
+        return await self._log.end(self._shard)
 
     async def _moves(self, before: int) -> bool:
         """Whether the fold gets beyond `before`, or fails, in time."""

@@ -143,7 +143,11 @@ class SqliteLog:
         """A reader whose first `read` begins at `offset`."""
         return SqliteReader(self, shard, offset, self._tail(shard))
 
-    async def end(self, shard: Shard) -> Extent:
+    async def end(self, shard: Shard) -> int:
+        """The offset behind what can be read now, by any process."""
+        return (await self.extent(shard)).end
+
+    async def extent(self, shard: Shard) -> Extent:
         """What can be read now, by any process."""
         extent = await self._ask(lambda: self._reads.extent(shard))
         self._tail(shard).observe(extent.end)
