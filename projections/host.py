@@ -224,6 +224,11 @@ class ViewHost:
         return self._serving.projector.store_away
 
     @property
+    def oldest_ms(self) -> int | None:
+        """The log's time of the oldest append that was read and isn't in the rows; None where there is none."""
+        return self._serving.projector.oldest_ms
+
+    @property
     def waiting_for(self) -> str:
         """What passes by itself, such as a log that can't be reached; "" if nothing."""
         return self._serving.projector.waiting_for()

@@ -124,6 +124,8 @@ class Projector:
         """By the loop's time."""
         self._bringing: asyncio.Future[None] | None = None
         """The checkpoint that the view writes on beside, until another one has followed it."""
+        self._storing: Sequence[tuple[Shard, Append]] = ()
+        """What the transaction under way stores, however long its file is away."""
         self._arrived = Waiters()
         self._room = Waiters()
 
@@ -135,6 +137,12 @@ class Projector:
     def stored_to(self, shard: Shard) -> int:
         """The offset up to which the rows hold everything that counts."""
         return self._intakes[shard].stored_to
+
+    @property
+    def oldest_ms(self) -> int | None:
+        """The log's time of the oldest append that was read and isn't in the rows; None where there is none."""
+        ahead = [intake.appends[0] for intake in self._intakes.values() if intake.appends]
+        return min((append.time_ms for append in [*ahead, *(append for _, append in self._storing)]), default=None)
 
     def waiting_for(self) -> str:
         """What it waits for before it can go on; "" if nothing."""
@@ -169,7 +177,9 @@ class Projector:
         if batch:
             time_s = asyncio.get_running_loop().time
             began_s = time_s()
+            self._storing = batch
             await self._store_batch(batch)
+            self._storing = ()
             ended_s = time_s()
             self._rests_until_s = ended_s + min(RESTS * (ended_s - began_s), REST_S_MAX)
             self._room.wake()

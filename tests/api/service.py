@@ -125,6 +125,7 @@ async def serving(
     providers: Sequence[TriggerProvider] = PROVIDERS,
     extensions: Extensions | None = None,
     slot_policy: HostPolicy = "default",
+    backlog_max_s: float = 300.0,
 ) -> AsyncGenerator[Service, None]:
     """A service from its start to its end; it is not said to be ready. `codec` is that of another release."""
     absence = Absence()
@@ -136,6 +137,7 @@ async def serving(
         executions_shards=2,
         stimuli_partitions=1,
         slot_policy=slot_policy,
+        backlog_max_s=backlog_max_s,
     )
     presented = activities or Activities((reserve, refuse, linger))
     added = extensions or Extensions(providers=tuple(providers))

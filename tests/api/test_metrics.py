@@ -2,7 +2,9 @@
 
 import asyncio
 import re
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -127,6 +129,22 @@ async def test_what_is_not_delivered_grows_old_until_it_is(service: Service, mon
         later = await once(service, lambda found: age(found) > age(first))
         assert sum(later["interlock_undelivered_intents"].values()) == 1
     await once(service, lambda found: not sum(found["interlock_undelivered_intents"].values()) and age(found) == 0)
+
+
+async def test_what_a_view_can_not_take_in_grows_old_until_it_does(service: Service) -> None:
+    """Proves: PRJ-08."""
+    await service.publish()
+
+    def age(found: Told) -> float:
+        return found["interlock_view_lag_seconds"]["stimuli",]
+
+    await once(service, lambda found: age(found) == 0)
+    with closing(sqlite3.connect(service.engine.settings.data / "views" / "stimuli.sqlite")) as file:
+        file.execute("BEGIN IMMEDIATE")
+        await service.emit()
+        first = await once(service, lambda found: age(found) > 0)
+        await once(service, lambda found: age(found) > age(first))
+    await once(service, lambda found: age(found) == 0)
 
 
 async def test_a_view_that_can_not_be_read_takes_nothing_else_away(service: Service) -> None:

@@ -14,7 +14,6 @@ import pytest
 from interlock.domain.messages import Origin, RouteStimulus
 from interlock.domain.routing import intake
 from interlock.domain.sharding import routing_key
-from interlock.log.faults import LANDS, SEEN, Answer, AskOutcome, SendOutcome
 from interlock.log.frame import is_event
 from interlock.log.memory import MemoryBroker, MemoryLog
 from interlock.log.port import Record, Shard, Stored
@@ -25,25 +24,11 @@ from interlock.runtime.clock import wall_ms
 from interlock.runtime.settings import Settings
 from interlock.runtime.topics import topics_of
 from tests.api.service import WAIT_S, Service, document, serving
+from tests.support.held_up import HeldUp
 from tests.support.releases import NewerRelease, OlderRelease
 
 TOPICS = topics_of(Settings(routing_shards=2, executions_shards=2, stimuli_partitions=1))
 CADENCES = ("immediate", "coalesced")
-
-
-class HeldUp:
-    """A log on which nothing gets into one kind of topic while `topics` ends its names."""
-
-    def __init__(self) -> None:
-        self.topics = "none"
-
-    def on_send(self, shard: Shard, batch: object) -> SendOutcome:
-        """Refused where it is held up."""
-        return SendOutcome(landings_s=(), answer=Answer.REFUSED) if shard.topic.endswith(self.topics) else LANDS
-
-    def on_ask(self, shard: Shard) -> AskOutcome:
-        """Seen."""
-        return SEEN
 
 
 class Installation:

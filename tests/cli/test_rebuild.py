@@ -41,6 +41,7 @@ def answers(monkeypatch: pytest.MonkeyPatch, stages: Sequence[Rebuild]) -> list[
             view="slots",
             state="live",
             lag=0,
+            lag_ms=0,
             held_here=True,
             waiting_for="",
             error="",

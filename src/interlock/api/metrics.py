@@ -110,11 +110,10 @@ def _shards(engine: Engine) -> Iterator[Metric]:
             values = (host.context, str(partition))
             is_open.add_metric(values, int(processor.serving))
             takeovers.add_metric(values, processor.takeovers)
-            waiting = None if processor.ownership is None else processor.ownership.undelivered
-            if waiting is not None:
-                undelivered.add_metric(values, waiting.promises)
-                oldest_ms = now_ms if waiting.oldest_ms is None else waiting.oldest_ms
-                age.add_metric(values, max(0, now_ms - oldest_ms) / 1000)
+        for partition, waiting in sorted(host.undelivered().items()):
+            values = (host.context, str(partition))
+            undelivered.add_metric(values, waiting.promises)
+            age.add_metric(values, _age_s(now_ms, waiting.oldest_ms))
     if engine.hosts:
         yield from (is_open, takeovers, undelivered, age)
 
@@ -159,17 +158,28 @@ def _views(engine: Engine, lags: Mapping[str, int | None]) -> Iterator[Metric]:
     lag = GaugeMetricFamily(
         "interlock_view_lag_records", "Records of its journals that a view has not taken in yet.", labels=("view",)
     )
+    age = GaugeMetricFamily(
+        "interlock_view_lag_seconds",
+        "How long ago the oldest record was written that a view has read and not taken in yet; 0 where there is none.",
+        labels=("view",),
+    )
     rebuilding = GaugeMetricFamily(
         "interlock_view_rebuilding", "1 while a second copy of a view is filled, to be swapped in.", labels=("view",)
     )
+    now_ms = engine.parts.clock.now_ms()
     for name, behind in lags.items():
         view = engine.views[name]
+        age.add_metric((name,), _age_s(now_ms, view.oldest_ms))
         live.add_metric((name,), int(view.caught_up))
         rebuilding.add_metric((name,), int(view.working == "rebuild"))
         if behind is not None:
             lag.add_metric((name,), behind)
     if engine.views:
-        yield from (live, lag, rebuilding)
+        yield from (live, lag, age, rebuilding)
+
+
+def _age_s(now_ms: int, since_ms: int | None) -> float:
+    return 0 if since_ms is None else max(0, now_ms - since_ms) / 1000
 
 
 def _gauge(name: str, meaning: str, value: float) -> Metric:

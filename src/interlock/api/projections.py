@@ -5,7 +5,7 @@ holder of the view finds, so it is the same in one process and in several (`inte
 """
 
 import asyncio
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from starlette.requests import Request
 
@@ -13,8 +13,7 @@ from interlock.api.bodies import NothingBody, RebuildBody, read_object, wait_of
 from interlock.api.context import Context
 from interlock.api.endpoint import Answer, marked
 from interlock.api.failures import not_found
-from interlock.log.frame import read_frame
-from interlock.log.journal import START, Position
+from interlock.log.journal import START, JournalReader, Position
 from interlock.log.port import LogError, Shard
 from interlock.projections.reader import FillingStopped, WarmingUp
 from interlock.projections.views import VIEWS
@@ -29,6 +28,15 @@ END_WAIT_S: Final = 2.0
 """How long the log is asked where its journals end."""
 _State = Literal["warming up", "live", "stopped", "absent"]
 _VIEWS: Final = {view.name: view for view in VIEWS}
+
+
+class _Behind(NamedTuple):
+    """What of a shard is not in the rows yet."""
+
+    records: int
+    """From the first append that counts to the end; void ones behind it are among them."""
+    oldest_ms: int | None
+    """The log's time of that append; None where there is none."""
 
 
 async def projections(context: Context, request: Request) -> Answer[Page[ViewStatus]]:
@@ -97,14 +105,18 @@ async def _status(context: Context, view: str) -> ViewStatus:
         *(_behind(context, shard, positions.get(shard, START), end) for shard, end in zip(shards, ends, strict=True))
     )
     known = [each for each in behind if each is not None]
-    lag = sum(known) if len(known) == len(behind) else None
+    told = len(known) == len(behind)
+    oldest_ms = min((each.oldest_ms for each in known if each.oldest_ms is not None), default=None)
+    now_ms = context.now_ms()
+    age_ms = 0 if oldest_ms is None else max(0, now_ms - oldest_ms)
     report = await context.ask(lambda: _files(context, view).latest())
     verified = await context.ask(lambda: _verify_files(context, view).latest())
     drift = await context.ask(lambda: _drift(context, view))
     found = ViewStatus(
         view=view,
         state=state,
-        lag=lag,
+        lag=sum(each.records for each in known) if told else None,
+        lag_ms=age_ms if told else None,
         held_here=held is not None,
         waiting_for="" if held is None else held.waiting_for,
         error=error,
@@ -147,23 +159,21 @@ async def _end(context: Context, shard: Shard) -> int | None:
         return None
 
 
-async def _behind(context: Context, shard: Shard, position: Position, end: int | None) -> int | None:
-    """Records behind the last append that is in the rows; void ones count. None where the log can't be asked."""
+async def _behind(context: Context, shard: Shard, position: Position, end: int | None) -> _Behind | None:
+    """How far rows at this position are behind; None where the log can't be asked."""
     if end is None:
         return None
-    if position.number == 0:
-        return end
-    # A position tells where its append begins; how long it is stands in its frame.
-    reader = context.engine.parts.backend.log.reader(shard, position.base)
+    reader = JournalReader(context.engine.parts.backend.log, shard, position)
     try:
         async with asyncio.timeout(END_WAIT_S):
-            stored = await reader.read(END_WAIT_S)
+            while reader.next_offset < end:
+                for append in await reader.read(END_WAIT_S):
+                    return _Behind(end - append.base, append.time_ms)
     except (LogError, TimeoutError):
         return None
     finally:
         await reader.close()
-    frame = read_frame(stored[0]) if stored else None
-    return None if frame is None else max(0, end - position.base - frame.size)
+    return _Behind(0, None)
 
 
 def _shard(shard: Shard, position: Position, end: int | None) -> ShardPosition:

@@ -30,6 +30,7 @@ SETTINGS: Final = frozenset(
         "dedup_horizon_s",
         "session_timeout_ms",
         "reconcile_s",
+        "backlog_max_s",
         "publish_wait_s",
         "kafka_security_protocol",
         "kafka_sasl_mechanism",

@@ -334,7 +334,7 @@ def projections(found: Sequence[ViewStatus]) -> None:
         (
             each.view,
             each.state,
-            "unknown" if each.lag is None else each.lag,
+            "unknown" if each.lag is None else f"{each.lag}, {each.lag_ms / 1000:.0f} s" if each.lag_ms else each.lag,
             "" if each.rebuild is None else f"{each.rebuild.state} {instant(each.rebuild.ended_at_ms)}",
             "" if each.drift is None else f"{each.drift.rows} rows",
             each.error or each.waiting_for,

@@ -180,7 +180,22 @@ class Engine:
                 found.append(f"view {name} waits: {view.unwritten}")
         if not self.replica.warm:
             found.append("the replica of publishing is warming up")
-        return found
+        return found + self._late()
+
+    def _late(self) -> list[str]:
+        """What of this process's work has waited for too long: it goes on, but by far not as fast as more comes."""
+        now_ms, bound_s = self.parts.clock.now_ms(), self.settings.backlog_max_s
+        # One that warms up has old records to take in, and says so itself.
+        views = {name: view for name, view in self.views.items() if view.caught_up}
+        oldest = {f"view {name} has not taken in a record": view.oldest_ms for name, view in views.items()}
+        for host in self.hosts:
+            for partition, waiting in host.undelivered().items():
+                oldest[f"{host.context}/{partition} has not delivered an intent"] = waiting.oldest_ms
+        return [
+            f"{what} of {(now_ms - since_ms) / 1000:.1f} s ago: expected none older than backlog_max_s = {bound_s:g} s"
+            for what, since_ms in oldest.items()
+            if since_ms is not None and now_ms - since_ms > bound_s * 1000
+        ]
 
     def unserved(self) -> list[UnservedRun]:
         """The runs of this process's shards whose next activity it has no code of."""

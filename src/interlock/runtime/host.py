@@ -12,6 +12,7 @@ import random
 from collections.abc import Awaitable, Callable
 
 from interlock.log.port import Assignment
+from interlock.processors.courier import Waiting
 from interlock.processors.ownership import Ownership
 from interlock.processors.ports import Bounds
 from interlock.processors.processor import ShardProcessor
@@ -82,6 +83,12 @@ class ShardHost:
             elif not one.serving:
                 found.append(f"shard {one.name} is being opened")
         return found
+
+    def undelivered(self) -> dict[int, Waiting]:
+        """Partition → its promises that are not delivered yet, where those of earlier owners are known already."""
+        open_here = {partition: one.ownership for partition, one in self.processors.items()}
+        told = {partition: one.undelivered for partition, one in open_here.items() if one is not None}
+        return {partition: waiting for partition, waiting in told.items() if waiting is not None}
 
     def _start(self, partition: int) -> None:
         task = self._tasks.get(partition)

@@ -75,6 +75,9 @@ class Settings(BaseSettings):
     reconcile_s: float = Field(default=60.0, gt=0, allow_inf_nan=False)
     """How often the rows of the trigger index are compared with what the slots call for, in seconds: the view by the
     role `reconciler`, and what routing decides by in each process that routes."""
+    backlog_max_s: float = Field(default=300.0, gt=0, allow_inf_nan=False)
+    """How old the oldest record may be that a view hasn't taken in, or the oldest intent that isn't delivered, before
+    the process whose it is says that it isn't ready, in seconds."""
     publish_wait_s: float = Field(default=30.0, gt=0, allow_inf_nan=False)
     """How long `publish` waits for "active" before it reports pending."""
     kafka_security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"

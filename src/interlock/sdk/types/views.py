@@ -121,6 +121,9 @@ class ViewStatus:
     """warming up: "not found" is not said yet · stopped: it needs an operator · absent: never filled here."""
     lag: int | None
     """Records between its rows and the ends of the journals; None where one end can't be asked."""
+    lag_ms: int | None
+    """How many milliseconds ago the oldest of those records was written, by the log's clock; 0 where there is none,
+    None where it can't be asked."""
     held_here: bool
     """Whether the process that answers projects it."""
     waiting_for: str
