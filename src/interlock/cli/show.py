@@ -117,7 +117,7 @@ def slots(page: Page[Slot]) -> None:
         for each in page.items
     ]
     columns = ("DEFINITION", "SLOT", "REVISION", "PUBLICATION", "SINCE", "OWNER")
-    print_table(columns, rows, "No slots: publish something.")
+    print_table(columns, rows, "No slots.")
     _more(page.next)
 
 
