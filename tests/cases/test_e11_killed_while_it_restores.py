@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.installation import Installation, install, stimulus, until
+from tests.support.installation import BOTH_LOGS, Installation, install, stimulus, until
 
 pytestmark = [pytest.mark.cases, pytest.mark.acceptance, pytest.mark.timeout(240)]
 
@@ -17,10 +17,10 @@ KILLS = 2
 VIEWS = ("slots", "trigger-index", "stimuli", "executions", "history")
 
 
-@pytest.fixture
+@pytest.fixture(params=BOTH_LOGS)
 def installation(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Installation]:
-    """A program on the embedded log."""
-    made = install("embedded", request, tmp_path)
+    """A program on one of the logs."""
+    made = install(request.param, request, tmp_path)
     try:
         made.start(APP)
         made.publish(f"{APP}:errands")
