@@ -136,7 +136,9 @@ class Installation:
         return found
 
     def types(self, stream: str) -> list[str]:
-        """What has happened to an aggregate so far; [] where nothing has."""
+        """What has happened to an aggregate by now; [] where nothing has."""
+        # Another view, such as the one that told that a run has ended, may be ahead of the history.
+        until(lambda: self.client.projection("history").lag == 0, "the history to know of everything")
         try:
             return [each.type for each in self.client.history(stream).items]
         except ApiError as error:
