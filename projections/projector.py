@@ -141,8 +141,9 @@ class Projector:
     @property
     def oldest_ms(self) -> int | None:
         """The log's time of the oldest append that was read and isn't in the rows; None where there is none."""
-        ahead = [intake.appends[0] for intake in self._intakes.values() if intake.appends]
-        return min((append.time_ms for append in [*ahead, *(append for _, append in self._storing)]), default=None)
+        waiting = [append for _, append in self._storing]
+        waiting += [intake.appends[0] for intake in self._intakes.values() if intake.appends]
+        return min((append.time_ms for append in waiting), default=None)
 
     def waiting_for(self) -> str:
         """What it waits for before it can go on; "" if nothing."""

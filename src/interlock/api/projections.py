@@ -167,8 +167,8 @@ async def _behind(context: Context, shard: Shard, position: Position, end: int |
     try:
         async with asyncio.timeout(END_WAIT_S):
             while reader.next_offset < end:
-                for append in await reader.read(END_WAIT_S):
-                    return _Behind(end - append.base, append.time_ms)
+                if appends := await reader.read(END_WAIT_S):
+                    return _Behind(end - appends[0].base, appends[0].time_ms)
     except (LogError, TimeoutError):
         return None
     finally:

@@ -334,7 +334,7 @@ def projections(found: Sequence[ViewStatus]) -> None:
         (
             each.view,
             each.state,
-            "unknown" if each.lag is None else f"{each.lag}, {each.lag_ms / 1000:.0f} s" if each.lag_ms else each.lag,
+            _lag(each),
             "" if each.rebuild is None else f"{each.rebuild.state} {instant(each.rebuild.ended_at_ms)}",
             "" if each.drift is None else f"{each.drift.rows} rows",
             each.error or each.waiting_for,
@@ -342,6 +342,13 @@ def projections(found: Sequence[ViewStatus]) -> None:
         for each in found
     ]
     print_table(("VIEW", "STATE", "LAG", "LAST REBUILD", "REPAIRED", "TROUBLE"), rows, "No views.")
+
+
+def _lag(view: ViewStatus) -> str:
+    """In records, and how old the oldest is where there is one."""
+    if view.lag is None:
+        return "unknown"
+    return f"{view.lag}, {view.lag_ms / 1000:.0f} s" if view.lag_ms else str(view.lag)
 
 
 def rebuilds(found: Sequence[Rebuild]) -> None:

@@ -86,9 +86,11 @@ class ShardHost:
 
     def undelivered(self) -> dict[int, Waiting]:
         """Partition → its promises that are not delivered yet, where those of earlier owners are known already."""
-        open_here = {partition: one.ownership for partition, one in self.processors.items()}
-        told = {partition: one.undelivered for partition, one in open_here.items() if one is not None}
-        return {partition: waiting for partition, waiting in told.items() if waiting is not None}
+        return {
+            partition: waiting
+            for partition, one in self.processors.items()
+            if one.ownership is not None and (waiting := one.ownership.undelivered) is not None
+        }
 
     def _start(self, partition: int) -> None:
         task = self._tasks.get(partition)
