@@ -2,9 +2,7 @@
 
 import asyncio
 import re
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -139,8 +137,7 @@ async def test_what_a_view_can_not_take_in_grows_old_until_it_does(service: Serv
         return found["interlock_view_lag_seconds"]["stimuli",]
 
     await once(service, lambda found: age(found) == 0)
-    with closing(sqlite3.connect(service.engine.settings.data / "views" / "stimuli.sqlite")) as file:
-        file.execute("BEGIN IMMEDIATE")
+    with tampering.locked(service.engine.settings.data / "views" / "stimuli.sqlite"):
         await service.emit()
         first = await once(service, lambda found: age(found) > 0)
         await once(service, lambda found: age(found) > age(first))

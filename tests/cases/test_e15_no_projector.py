@@ -5,7 +5,6 @@ What is left to do of this case: work that goes only where its code is comes wit
 is noticed, and its views answer nothing wrong, is in `tests/acceptance/test_dead_projector.py`.
 """
 
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,11 +13,13 @@ import pytest
 from interlock.log.memory import MemoryBroker, MemoryLog
 from interlock.runtime.roles import ROLES, Role
 from tests.api.service import WAIT_S, Service, document, serving
+from tests.support import tampering
 from tests.support.held_up import HeldUp
 
 pytestmark = pytest.mark.cases
 
 UNPROJECTED: tuple[Role, ...] = tuple(role for role in ROLES if role != "projector")
+BACKLOG_S = 0.2
 
 
 async def test_what_is_missing_is_named_and_comes_with_the_next_process(tmp_path: Path) -> None:
@@ -42,9 +43,6 @@ async def test_what_is_missing_is_named_and_comes_with_the_next_process(tmp_path
             assert (await service.get(f"/v1/runs/{run}"))["run"]["executionId"] == run
 
 
-BACKLOG_S = 0.2
-
-
 async def unready(service: Service, holds: Callable[[str], bool]) -> None:
     """Returns once `/health/ready` is 503 for a problem of which this holds."""
     while True:
@@ -60,16 +58,13 @@ async def test_a_process_whose_view_stands_for_too_long_is_not_ready_until_it_go
         await service.get("/health/ready", wait=WAIT_S)
         await service.publish(document())
         run = await service.started()
-        locked = sqlite3.connect(tmp_path / "views" / "stimuli.sqlite", isolation_level=None)
-        locked.execute("BEGIN IMMEDIATE")
-        await service.emit(data={"id": "o-2"})
-        await unready(service, lambda each: "view stimuli has not taken in a record of" in each)
-        assert (await service.get("/v1/projections/stimuli"))["lagMs"] > BACKLOG_S * 1000
-        # It is alive, and what other views answer is up to date.
-        assert (await service.http.get("/health/live")).status_code == 200
-        assert (await service.get(f"/v1/runs/{run}", wait=WAIT_S))["run"]["executionId"] == run
-        locked.execute("ROLLBACK")
-        locked.close()
+        with tampering.locked(tmp_path / "views" / "stimuli.sqlite"):
+            await service.emit(data={"id": "o-2"})
+            await unready(service, lambda each: "view stimuli has not taken in a record of" in each)
+            assert (await service.get("/v1/projections/stimuli"))["lagMs"] > BACKLOG_S * 1000
+            # It is alive, and what other views answer is up to date.
+            assert (await service.http.get("/health/live")).status_code == 200
+            assert (await service.get(f"/v1/runs/{run}", wait=WAIT_S))["run"]["executionId"] == run
         assert (await service.get("/health/ready", wait=WAIT_S))["ok"]
 
 

@@ -2,12 +2,12 @@
 everything, once."""
 
 import asyncio
-import sqlite3
 from pathlib import Path
 
 import pytest
 
 from tests.api.service import WAIT_S, document, serving
+from tests.support import tampering
 
 pytestmark = pytest.mark.cases
 
@@ -34,21 +34,18 @@ async def test_what_comes_while_a_view_can_not_be_written_is_applied_once_it_can
         await service.get("/health/ready", wait=WAIT_S)
         await service.publish(document())
         await service.started()
-        locked = sqlite3.connect(tmp_path / "views" / "executions.sqlite", isolation_level=None)
-        locked.execute("BEGIN IMMEDIATE")
-        pulse = asyncio.create_task(longest_standstill_s(AWAY_S))
-        stimuli = [await service.emit(data={"id": f"o-{number}"}) for number in range(20)]
-        # Other views, and everybody else in the process, go on meanwhile.
-        for each in stimuli:
-            assert len((await service.get(f"/v1/stimuli/{each}", wait=WAIT_S))["starts"]) == 1
-        standstill_s = await pulse
-        held = await service.get("/v1/projections/executions")
-        assert held["lag"] > 0
-        assert "locked" in held["waitingFor"]
-        assert (await service.http.get("/health/live")).status_code == 200
-        assert standstill_s < 1.0, "a view that can't be written holds up its process"
-        locked.execute("ROLLBACK")
-        locked.close()
+        with tampering.locked(tmp_path / "views" / "executions.sqlite"):
+            pulse = asyncio.create_task(longest_standstill_s(AWAY_S))
+            stimuli = [await service.emit(data={"id": f"o-{number}"}) for number in range(20)]
+            # Other views, and everybody else in the process, go on meanwhile.
+            for each in stimuli:
+                assert len((await service.get(f"/v1/stimuli/{each}", wait=WAIT_S))["starts"]) == 1
+            standstill_s = await pulse
+            held = await service.get("/v1/projections/executions")
+            assert held["lag"] > 0
+            assert "locked" in held["waitingFor"]
+            assert (await service.http.get("/health/live")).status_code == 200
+            assert standstill_s < 1.0, "a view that can't be written holds up its process"
         for each in stimuli:
             [start] = (await service.get(f"/v1/stimuli/{each}"))["starts"]
             run = await service.get(f"/v1/runs/{start['executionId']}", wait=WAIT_S)

@@ -4,6 +4,8 @@ It reaches behind the public names on purpose; there is no other way to make wha
 """
 
 import sqlite3
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import cast
 
@@ -39,6 +41,15 @@ def change(file: Path, *statements: str) -> int:
             return sum(connection.execute(statement).rowcount for statement in statements)
     finally:
         connection.close()
+
+
+@contextmanager
+def locked(file: Path) -> Generator[None, None, None]:
+    """Keeps a view's file from being written, as somebody's copy or vacuum does."""
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("ROLLBACK")
 
 
 def _held(authority: Authority) -> Held:
