@@ -120,7 +120,7 @@ class ViewStatus:
     state: Literal["warming up", "live", "stopped", "absent"]
     """warming up: "not found" is not said yet · stopped: it needs an operator · absent: never filled here."""
     lag: int | None
-    """Records of its journals from the first append that counts and isn't in its rows to the end; None where one of them
+    """Records of its journals, from the first append that counts and isn't in its rows to the end; None where one
     can't be asked."""
     lag_ms: int | None
     """How many milliseconds ago the oldest of those records was written, by the log's clock; 0 where there is none,
